@@ -10,6 +10,34 @@ from pathlib import Path
 from live_processes import alive
 
 SCRIPT = Path(__file__).resolve().parents[2] / "workloads/launch/start_ranks.py"
+sys.path.insert(0, str(SCRIPT.parent))
+
+import host_ranks
+import start_ranks
+
+
+class InTheKernel:
+    """A process that SIGKILL does not end."""
+
+    def poll(self):
+        return None
+
+    def terminate(self):
+        pass
+
+    kill = terminate
+
+    def wait(self, seconds=None):
+        assert seconds is not None, "this would wait for ever"
+        raise subprocess.TimeoutExpired([], seconds)
+
+
+def test_a_process_that_hangs_in_the_kernel_is_left(monkeypatch):
+    start_ranks.finish([InTheKernel()])
+    children = host_ranks.Children("")
+    children.running["orted"] = InTheKernel()
+    monkeypatch.setattr(children, "terminate", lambda name: None)
+    children.end()
 
 
 def rank(name, code, **more):

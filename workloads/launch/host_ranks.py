@@ -57,7 +57,8 @@ def main():
         print("launch error: another process waits for the ranks of", options.job, "here:", error)
         return 1
     # Open MPI's daemons on one machine would remove each other's files, and some would crash.
-    temporary = tempfile.mkdtemp(prefix="scalebench-")
+    # A short name, as names of sockets below it have 107 bytes.
+    temporary = tempfile.mkdtemp(prefix="mpi-")
     children = Children(temporary)
     ssh = write_ssh_wrapper() if options.launcher and not options.ranks else None
     try:
@@ -272,7 +273,7 @@ class Children:
         self.wait(GRACE)
         for child in self.running.values():
             child.kill()
-            child.wait()
+        self.wait(GRACE)  # One that hangs in the kernel goes on.
 
     def wait(self, seconds):
         """Wait at most so many seconds until all have ended."""

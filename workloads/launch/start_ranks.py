@@ -8,6 +8,7 @@ oldest frameworks need.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -86,7 +87,9 @@ def finish(processes):
             process.wait(max(0, until - time.monotonic()))
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait()
+            # One that hangs in the kernel goes on.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(GRACE)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -13,7 +14,7 @@ import time
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import processes as module
-from ansible_collections.scalebench.core.plugins.module_utils.node import runs
+from ansible_collections.scalebench.core.plugins.module_utils.node import programs, runs
 from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters import find
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
     RUN_VARIABLE,
@@ -360,6 +361,38 @@ def test_what_may_not_be_signalled_is_spared_and_named(monkeypatch):
     other.wait()
 
 
+UNENDED = """
+from functools import partial
+from ansible_collections.scalebench.core.plugins.module_utils.node import processes, supervise
+processes._signal = lambda process, number: True
+supervise.end_processes = partial(processes.end_processes, grace=0.3)
+"""
+
+
+def test_a_process_that_sigkill_does_not_end_is_named_in_the_record(tmp_path, monkeypatch):
+    start = 'sys.path.insert(0, "collections")\n'
+    monkeypatch.setitem(globals(), "SUPERVISE", SUPERVISE.replace(start, start + UNENDED))
+    told = answer(supervise(tmp_path, "exec sleep 30", timeout=0.5))
+    assert (told["ending"], told["ended"]) == ("timeout", 1)
+    reason = r"not done after 0.5 s; still alive 0 s after SIGKILL: \d+ \(sleep 30, state S\): in "
+    assert re.match(reason, told["reason"])
+
+
+def test_a_program_that_sigkill_does_not_end_is_left(monkeypatch):
+    started = []
+
+    def not_killed(self):
+        started.append(self)
+
+    monkeypatch.setattr(subprocess.Popen, "kill", not_killed)
+    monkeypatch.setattr(programs, "_END_SECONDS", 0.1)
+    with pytest.raises(ValueError, match=r"sleep: no answer within 0.1 s, as you see"):
+        programs.run_program(["sleep", "20"], 0.1, ", as you see")
+    assert started[0].poll() is None
+    started[0].terminate()
+    started[0].wait()
+
+
 @pytest.mark.parametrize("alone", [False, True])
 def test_a_listener_on_all_addresses_of_ipv6_has_the_port_unless_it_says_otherwise(alone):
     try:
@@ -398,6 +431,20 @@ def test_processes_are_read_with_children_and_environment():
     finally:
         end_processes(lambda: [p for p in descendants(os.getpid()) if p.pid == child.pid])
     assert child.wait(timeout=5) == -signal.SIGTERM
+
+
+def test_an_interpreter_of_another_machine_is_passed_over(tmp_path, monkeypatch):
+    """As in a home that nodes with and without Arm share."""
+    monkeypatch.setenv("UV_PYTHON_INSTALL_DIR", str(tmp_path))
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    for machine, text in {"aarch64": "#!/bin/sh\necho 9.9\n", "x86_64": "\x7fELF"}.items():
+        python = tmp_path / f"cpython-9.9.1-linux-{machine}/bin/python9.9"
+        python.parent.mkdir(parents=True)
+        python.write_text(text)
+        python.chmod(0o755)
+    found, unusable = find(["9.9"])
+    assert found == ("9.9", str(tmp_path / "cpython-9.9.1-linux-aarch64/bin/python9.9"))
+    assert unusable[-1].endswith("x86_64/bin/python9.9: Exec format error")
 
 
 def test_an_interpreter_or_the_reasons_against_each_candidate():

@@ -2,15 +2,19 @@
 
 import json
 import os
+import re
+import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node.kernel_counters import (
     kernel_counters,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.node.processes import read_process
 from ansible_collections.scalebench.core.plugins.module_utils.node.sampler import gauges, spread_out
 from ansible_collections.scalebench.core.plugins.module_utils.telemetry.disturbances import find
 
@@ -63,6 +67,83 @@ def test_a_driver_that_hangs_holds_up_no_time_limit(tmp_path, monkeypatch):
     told = supervise(tmp_path, "sleep 60", timeout=2)
     assert told["ending"] == "timeout"
     assert told["telemetry"]["gpu"] == "not sampled: NVML has not answered for 2 s"
+
+
+IN_THE_KERNEL = """
+import os, signal
+from pathlib import Path
+from ansible_collections.scalebench.core.plugins.module_utils.node import sampler
+
+class Endless:
+    def __init__(self, *_): signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    def sample(self): signal.pause()
+
+kill, read = os.kill, sampler.read_process
+sampler.GpuSampler = Endless
+sampler.read_process = lambda pid: read(pid)._replace(state="D")
+os.kill = lambda pid, number: None if number == signal.SIGKILL else kill(pid, number)
+"""
+
+
+def test_a_driver_that_hangs_in_the_kernel_keeps_no_supervisor(tmp_path, monkeypatch):
+    start = 'sys.path.insert(0, "collections")\n'
+    monkeypatch.setitem(globals(), "SUPERVISE", SUPERVISE.replace(start, start + IN_THE_KERNEL))
+    # Returns when nothing has the output any more.
+    told = supervise(tmp_path, "sleep 1")
+    assert (told["ending"], told["reason"], told["ended"]) == ("ok", "", 0)
+    reason = told["telemetry"]["gpu"]
+    pid = re.search(r"; process (\d+) hangs in the kernel \(state D\): see dmesg$", reason)
+    assert pid is not None
+    held = [os.readlink(path) for path in Path(f"/proc/{pid[1]}/fd").iterdir()]
+    os.kill(int(pid[1]), signal.SIGKILL)
+    assert [path for path in held if not path.startswith("socket:")] == ["/dev/null"] * 3
+
+
+CRASHES = """
+import os
+from ansible_collections.scalebench.core.plugins.module_utils.node import sampler
+sampler.find_nvml = lambda: os.abort()
+"""
+
+
+def test_a_driver_that_crashes_costs_its_samples_alone(tmp_path, monkeypatch):
+    start = 'sys.path.insert(0, "collections")\n'
+    monkeypatch.setitem(globals(), "SUPERVISE", SUPERVISE.replace(start, start + CRASHES))
+    told = supervise(tmp_path, "sleep 2")
+    assert (told["ending"], told["reason"], told["ended"]) == ("ok", "", 0)
+    assert told["telemetry"]["gpu"].startswith("not sampled: NVML has not answered")
+    assert told["telemetry"]["samples"] > 5
+
+
+LEFT_ALONE = """
+import os, signal
+from pathlib import Path
+from ansible_collections.scalebench.core.plugins.module_utils.node import sampler
+
+class Waits:
+    def __init__(self, *_): pass
+    def sample(self):
+        Path(FILE).write_text(str(os.getpid()))
+        signal.pause()
+
+sampler.GpuSampler = Waits
+"""
+
+
+def test_a_supervisor_that_is_killed_takes_the_process_of_its_driver_along(tmp_path, monkeypatch):
+    start, file = 'sys.path.insert(0, "collections")\n', tmp_path / "driver"
+    injected = LEFT_ALONE.replace("FILE", repr(str(file)))
+    monkeypatch.setitem(globals(), "SUPERVISE", SUPERVISE.replace(start, start + injected))
+    with pytest.raises(subprocess.CalledProcessError):
+        supervise(tmp_path, f"until [ -s {file} ]; do sleep 0.1; done; kill -9 $PPID")
+    pid = int(file.read_text())
+    for _ in range(50):
+        process = read_process(pid)
+        if process is None or not process.alive:
+            return
+        time.sleep(0.1)
+    os.kill(pid, signal.SIGKILL)
+    pytest.fail("it runs on")
 
 
 SLOW = """

@@ -1,5 +1,6 @@
 """mpirun and horovodrun: one part of the command line a node, one interface, one binding."""
 
+import itertools
 import json
 import shlex
 
@@ -77,6 +78,25 @@ def test_open_mpi_5_has_the_parameters_of_all_nodes_and_of_its_daemons_as_variab
         assert given["OMPI_MCA_mpi_yield_when_idle"] == "1"
         assert given["PRTE_MCA_plm_ssh_no_tree_spawn"] == "1"
         assert given["PMIX_MCA_mca_base_param_files"] == "none"
+
+
+@pytest.mark.parametrize(("count", "wanted"), [(128, None), (129, "129")])
+def test_ssh_to_more_nodes_than_open_mpi_allows_at_once_is_asked_for(count, wanted):
+    made = launched("mpirun", count)["node1"]
+    own, _ = parts(made["argv"])
+    given = dict(itertools.pairwise(own)).get("plm_rsh_num_concurrent")
+    assert (given, made["env"].get("PRTE_MCA_plm_ssh_num_concurrent")) == (wanted, wanted)
+    variables = launched("horovodrun", count)["node1"]["env"]
+    assert variables.get("OMPI_MCA_plm_rsh_num_concurrent") == wanted
+
+
+def test_parameters_and_variables_of_a_recipe_reach_every_node():
+    words = ["--tag-output", "-mca", "coll", "^hcoll", "-x", "A=1", "--display-map"]
+    arguments = {"arguments": words}
+    own, found = parts(launched("mpirun", 3, launcher_options=arguments)["node1"]["argv"])
+    assert own[-len(words) :] == words
+    again = ["-mca", "coll", "^hcoll", "-x", "A=1", "-np"]
+    assert [part[:6] == again for part in found] == [False, True, True]
 
 
 def test_daemons_of_nodes_that_share_a_machine_choose_their_interface():

@@ -10,12 +10,15 @@ import glob
 import os
 import re
 import shutil
-import subprocess
 import sysconfig
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
+from .programs import run_program
+
 __all__ = ["environment_facts", "find", "nccl_version", "packages", "platform_tag", "why_not"]
 
+# An interpreter on a file server may take seconds to start.
+_PATIENCE_SECONDS = 60
 # https://packaging.python.org/en/latest/specifications/recording-installed-packages/
 _INSTALLED = re.compile(r"(?P<name>.+?)-(?P<version>[0-9][^-]*)(-py[0-9.]+)?\.(dist|egg)-info")
 
@@ -71,19 +74,22 @@ def _candidates(version: str) -> Iterator[Tuple[str, Optional[str]]]:
     yield "on the PATH", shutil.which(f"python{version}")
     home = os.path.expanduser("~")
     pyenv = os.environ.get("PYENV_ROOT", f"{home}/.pyenv")
-    yield "of pyenv", _latest(f"{pyenv}/versions/{version}.*/bin/python{version}")
     uv = os.environ.get("UV_PYTHON_INSTALL_DIR", f"{home}/.local/share/uv/python")
-    yield "of uv", _latest(f"{uv}/cpython-{version}.*/bin/python{version}")
-
-
-def _latest(pattern: str) -> Optional[str]:
-    return max(glob.glob(pattern), default=None)
+    for where, folder in (("pyenv", f"{pyenv}/versions/"), ("uv", f"{uv}/cpython-")):
+        paths = glob.glob(f"{folder}{version}.*/bin/python{version}")
+        # All: a home on a file server has those of other machines, which do not run here.
+        yield from ((f"of {where}", path) for path in sorted(paths, reverse=True))
+        if not paths:
+            yield f"of {where}", None
 
 
 def _problem(path: str, version: str, needed: str) -> Optional[str]:
     """Return why an interpreter is unusable; it may be a shim of pyenv without a version."""
     code = f"import {needed}, sys; print('%d.%d' % sys.version_info[:2])"
-    done = subprocess.run([path, "-c", code], capture_output=True, text=True, check=False)
+    try:
+        done = run_program([path, "-c", code], _PATIENCE_SECONDS)
+    except ValueError as error:
+        return str(error)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         return f"{path}: {last}"

@@ -7,8 +7,9 @@ import glob
 import hashlib
 import os
 import shutil
-import subprocess
 from typing import Any, Dict, Optional, Sequence
+
+from .programs import run_program
 
 __all__ = ["devices", "digests", "texts"]
 
@@ -112,17 +113,9 @@ def _output(command: Sequence[str]) -> str:
     if program is None:
         return ""
     try:
-        done = subprocess.run(
-            [program, *command[1:]],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        return run_program([program, *command[1:]], PATIENCE_SECONDS).stdout
+    except ValueError:
         return ""
-    return done.stdout
 
 
 def _cuda_driver() -> str:

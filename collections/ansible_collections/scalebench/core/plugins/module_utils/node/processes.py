@@ -209,8 +209,11 @@ def end_processes(find: Callable[[], List[Process]], grace: float = 5.0) -> List
             return list(signalled.values())
         waited = time.monotonic() - start
         if left and waited > 2 * grace:
-            names = ", ".join(f"{process.pid} ({process.command})" for process in left)
-            raise ValueError(f"still alive {grace:.0f} s after SIGKILL: {names}")
+            names = ", ".join(f"{one.pid} ({one.command}, state {one.state})" for one in left)
+            raise ValueError(
+                f"still alive {grace:.0f} s after SIGKILL: {names}: in state D a driver or a file"
+                " server does not answer: see dmesg, and restart the node where that lasts"
+            )
         for process in left:
             known = (process.pid, process.start) in signalled
             if not known or waited > grace:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 from typing import Mapping, Optional, Sequence
 
 __all__ = ["run_program"]
+
+_END_SECONDS = 1
 
 
 def run_program(
@@ -22,17 +25,23 @@ def run_program(
     :raises ValueError: it cannot be started, or does not end in time.
     """
     try:
-        return subprocess.run(
+        process = subprocess.Popen(
             command,
             env=environment,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
-            timeout=patience,
-            check=False,
         )
-    except subprocess.TimeoutExpired:
-        raise ValueError(f"{command[0]}: no answer within {patience:g} s{advice}") from None
     except OSError as error:
         raise ValueError(f"{command[0]}: {error.strerror}{advice}") from None
+    try:
+        output, errors = process.communicate(timeout=patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        # subprocess.run would wait for ever for one that hangs in the kernel, as with a driver.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_END_SECONDS)
+        raise ValueError(f"{command[0]}: no answer within {patience:g} s{advice}") from None
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)

@@ -46,13 +46,14 @@ def _temporary_folder() -> Iterator[str]:
     """Make a folder for the temporary files of the run's processes, and remove it at the end.
 
     torchrun leaves a folder behind whenever it runs, and a process that is ended leaves all of its
-    own. The folder has a short name because a socket's name may have 107 bytes, unix(7). This
-    process may be killed too, as schedulers do: the next one removes its folder. Machines and
+    own. The folder has a short name because a socket's name may have 107 bytes, unix(7), of which
+    Python's multiprocessing takes 32, Open MPI's ranks 13 more, and the site's TMPDIR the rest.
+    This process may be killed too, as schedulers do: the next one removes its folder. Machines and
     containers that share the place of temporary files see no processes of each other: each removes
     those of its own host and namespace of pids.
     """
-    host = zlib.crc32(socket.gethostname().encode())
-    prefix = f"scalebench-{host:08x}-{os.stat('/proc/self/ns/pid').st_ino}-"
+    place = f"{socket.gethostname()} {os.stat('/proc/self/ns/pid').st_ino}"
+    prefix = f"scalebench-{zlib.crc32(place.encode()):08x}-"
     for left in glob.glob(os.path.join(tempfile.gettempdir(), f"{prefix}[0-9]*-*")):
         maker = left.rpartition(prefix)[2].partition("-")[0]
         if not os.path.exists(f"/proc/{maker}"):

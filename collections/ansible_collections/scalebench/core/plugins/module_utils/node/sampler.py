@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
+import json
+import os
 import resource
-import threading
+import select
+import signal
+import socket
 import time
-from collections import deque
-from typing import Any, Callable, Deque, Dict, List, Optional, Sequence, TypeVar
+from typing import Any, Dict, List, NoReturn, Optional, Sequence
 
 from ..telemetry.telemetry import Telemetry
 from .gpus import GpuSampler, find_nvml
 from .kernel_counters import first_number, kernel_counters, numbers, read_text
+from .processes import end_with_parent, read_process
 
 __all__ = ["Sampler", "gauges", "spread_out"]
 
@@ -19,7 +24,8 @@ __all__ = ["Sampler", "gauges", "spread_out"]
 _CORES_SAMPLED = 8
 # Seconds to wait for a sample of the GPUs; a driver that is being opened takes longer.
 _PATIENCE = 0.2
-_Answer = TypeVar("_Answer")
+_SAMPLE, _CLOSE = b"s", b"c"
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Sampler:
@@ -34,16 +40,13 @@ class Sampler:
 
     def __init__(self, interval: float, gpus: Optional[Sequence[int]] = None) -> None:
         self.interval = interval
-        self._indices = gpus
         self._cpu_seconds = 0.0
         self._own_before = _children_seconds()
         start = time.thread_time()
         self._clocks = spread_out(
             sorted(glob.glob("/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq"))
         )
-        self._gpus: Optional[GpuSampler] = None
-        self._of_gpus: Deque[Any] = deque()
-        self._driver = _Calls()
+        self._driver = _Driver(gpus)
         self._telemetry = Telemetry(interval, _counters())
         self._due = self._looked = time.monotonic()
         self._longest_pause = 0.0
@@ -61,21 +64,15 @@ class Sampler:
             return
         self._due = now + self.interval
         start = time.thread_time()
-        self._driver.answer(self._sample_gpus, _PATIENCE)
-        self._telemetry.add({**gauges(self._clocks), "gpus": self._told_of_gpus()})
+        answers = self._driver.ask(_SAMPLE, _PATIENCE)
+        self._telemetry.add({**gauges(self._clocks), "gpus": _gpus_of(answers)})
         self._cpu_seconds += time.thread_time() - start
         self._looked = time.monotonic()
 
-    def _sample_gpus(self) -> None:
-        if self._gpus is None:
-            # Only now that the repeat runs: without persistence mode opening the driver takes
-            # seconds.
-            self._gpus = GpuSampler(*find_nvml(), self._indices)
-        self._of_gpus.extend(self._gpus.sample().get("gpus", ()))
-
-    def _told_of_gpus(self) -> List[Any]:
-        """Return the samples since the last call: what comes late has codes of errors too."""
-        return [self._of_gpus.popleft() for _ in range(len(self._of_gpus))]
+    @property
+    def process(self) -> Optional[int]:
+        """Return the process that samples the GPUs, which ends with ``summary``."""
+        return self._driver.pid
 
     def summary(self) -> Dict[str, Any]:
         """Return ``Telemetry.summary``, and in ``gpu`` why GPUs were not sampled.
@@ -85,48 +82,114 @@ class Sampler:
         start = time.thread_time()
         after = _counters()
         own_seconds = _children_seconds() - self._own_before
-        reason = self._driver.answer(self._close_gpus, 10 * _PATIENCE)
-        if reason is None:
-            reason = f"NVML has not answered for {10 * _PATIENCE:g} s"
-        self._telemetry.add_gpus(self._told_of_gpus())
+        answers = self._driver.ask(_CLOSE, 10 * _PATIENCE) if self._driver.pid else [{"reason": ""}]
+        hangs = self._driver.end()
+        self._telemetry.add_gpus(_gpus_of(answers))
+        unanswered = f"NVML has not answered for {10 * _PATIENCE:g} s{hangs}"
+        reason = answers[-1].get("reason", unanswered) if answers else unanswered
         sampling_seconds = self._cpu_seconds + self._driver.seconds + time.thread_time() - start
         summary = self._telemetry.summary(after, own_seconds, sampling_seconds)
         summary["longest_pause_seconds"] = round(self._longest_pause, 3)
         return {**summary, "gpu": f"not sampled: {reason}"} if reason else summary
 
-    def _close_gpus(self) -> str:
-        return self._gpus.close() if self._gpus else ""
+
+def _gpus_of(answers: List[Dict[str, Any]]) -> List[Any]:
+    """Return all samples: what comes late has codes of errors too."""
+    return [gpu for answer in answers for gpu in answer.get("gpus", ())]
 
 
-class _Calls:
-    """Calls of a driver, which may hang, each in a thread of its own, one at a time.
+class _Driver:
+    """A process that samples the GPUs, one question at a time.
 
-    A hanging call would hold up the time limits of the repeat. ``seconds`` is their CPU time. One
-    that hangs in the kernel for good still keeps this process from its end.
+    A call of a driver may hang: it would hold up the time limits of the repeat. One that hangs in
+    the kernel for good would keep this process from its end, SIGKILL or not.
+
+    ``pid`` is None before the first question; ``seconds`` is the CPU time of the process.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, indices: Optional[Sequence[int]]) -> None:
+        self.pid: Optional[int] = None
         self.seconds = 0.0
-        self._thread: Optional[threading.Thread] = None
+        self._indices = indices
+        self._ours, self._theirs = socket.socketpair()
+        self._answers = self._ours.makefile("rb")
+        self._asked = False
 
-    def answer(self, call: Callable[[], _Answer], patience: float) -> Optional[_Answer]:
-        """Return what a call returns; None if it, or the one before, hangs for some seconds."""
+    def ask(self, question: bytes, patience: float) -> List[Dict[str, Any]]:
+        """Return the answers, also of the question before, that come within some seconds.
+
+        :param question: ``_SAMPLE`` or ``_CLOSE``.
+        """
+        if self.pid is None:
+            # The handlers of this process, which end the repeat, are not for the other.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+            try:
+                pid = os.fork()
+                if pid == 0:
+                    self._serve()
+            except OSError:  # No more processes: the repeat goes on, and perhaps the next works.
+                return []
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            self.pid = pid
+            self._theirs.close()
         end = time.monotonic() + patience
-        if self._thread:
-            self._thread.join(patience)
-            if self._thread.is_alive():
-                return None
-        answers: List[_Answer] = []
+        heard = self._heard(end)
+        if not self._asked:
+            self._asked = True
+            with contextlib.suppress(OSError):  # It may have crashed.
+                self._ours.sendall(question)
+            heard += self._heard(end)
+        return heard
 
-        def run() -> None:
-            start = time.thread_time()
-            answers.append(call())
-            self.seconds += time.thread_time() - start
+    def _heard(self, end: float) -> List[Dict[str, Any]]:
+        patience = max(0.0, end - time.monotonic())
+        if not self._asked or not select.select([self._ours], [], [], patience)[0]:
+            return []
+        line = self._answers.readline()
+        if not line:
+            return []
+        self._asked = False
+        answer = json.loads(line)
+        self.seconds = answer["seconds"]
+        return [answer]
 
-        self._thread = threading.Thread(target=run, daemon=True)
-        self._thread.start()
-        self._thread.join(max(0.0, end - time.monotonic()))
-        return answers[0] if answers else None
+    def _serve(self) -> NoReturn:
+        """Answer until the process that asks is gone."""
+        try:
+            end_with_parent()
+            for number in _ENDING:
+                # Those of a terminal reach all processes; this one tells of its samples first.
+                wanted = signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN
+                signal.signal(number, wanted)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+            # The run's lock, its log and the pipe to the controller would stay open while it hangs.
+            for name in os.listdir("/proc/self/fd"):
+                if int(name) != self._theirs.fileno():
+                    with contextlib.suppress(OSError):
+                        os.close(int(name))
+            for _ in range(3):
+                os.open(os.devnull, os.O_RDWR)
+            gpus: Optional[GpuSampler] = None
+            for question in iter(lambda: self._theirs.recv(1), b""):
+                if gpus is None:
+                    # Without persistence mode opening the driver takes seconds.
+                    gpus = GpuSampler(*find_nvml(), self._indices)
+                told = gpus.sample() if question == _SAMPLE else {"reason": gpus.close()}
+                answer = json.dumps({**told, "seconds": time.process_time()})
+                self._theirs.sendall(answer.encode() + b"\n")
+        finally:
+            os._exit(0)
+
+    def end(self) -> str:
+        """End the process, which is not waited for; return where it hangs, if in the kernel."""
+        with contextlib.suppress(ChildProcessError):
+            if self.pid and os.waitpid(self.pid, os.WNOHANG)[0] == 0:
+                process = read_process(self.pid)
+                os.kill(self.pid, signal.SIGKILL)
+                if process and process.state == "D":
+                    return f"; process {self.pid} hangs in the kernel (state D): see dmesg"
+        return ""
 
 
 def gauges(clocks: List[str], proc: str = "/proc") -> Dict[str, float]:

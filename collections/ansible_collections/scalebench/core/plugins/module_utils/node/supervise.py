@@ -15,7 +15,7 @@ from typing import IO, Any, Dict, Iterable, List, Mapping, Optional, TypedDict
 
 from .durable import create
 from .gpus import visible_gpus
-from .processes import adopt_orphans, descendants, end_processes, end_with_parent
+from .processes import Process, adopt_orphans, descendants, end_processes, end_with_parent
 from .sampler import Sampler
 
 __all__ = ["BEATS", "supervise", "telling_line"]
@@ -128,8 +128,11 @@ def supervise(
             ending, reason = "interrupted", str(error)
         finally:
             unheeded.enter_context(_signals_ignored())
-            left = end_processes(lambda: descendants(os.getpid()))
-            spared = descendants(os.getpid())
+            try:
+                left, stuck = end_processes(lambda: _below(sampler)), ""
+            except ValueError as error:
+                left, stuck = _below(sampler), str(error)
+            spared = _below(sampler)
             if launcher and launcher.pid not in [process.pid for process in spared]:
                 launcher.wait()
             _reap()
@@ -137,12 +140,17 @@ def supervise(
             ending, reason = _verdict(launcher.returncode, output)
         lost = _put_back(log, output)
         others = ", ".join(f"{one.pid} ({one.command})" for one in spared)
-        alive = others and f"processes of another account go on: {others}"
+        alive = stuck or (others and f"processes of another account go on: {others}")
         reason = "; ".join(filter(None, (reason, alive, lost)))
         result = _ended(ending, reason, exit_code, start, len(left))
         if sampler:
             result["telemetry"] = sampler.summary()
     return result
+
+
+def _below(sampler: Optional[Sampler]) -> List[Process]:
+    """Return the living processes of the run."""
+    return [one for one in descendants(os.getpid()) if not sampler or one.pid != sampler.process]
 
 
 def _started(

@@ -16,6 +16,12 @@ __all__ = ["by_srun", "horovodrun", "mpirun"]
 
 # Options of mpirun that srun is given anyway, or needs not: by their values, None for a flag.
 _ANYWAY = {"bind-to": "none", "map-by": "slot", "oversubscribe": None, "allow-run-as-root": None}
+# Options of mpirun that hold for one part of its command line, by the number of their values: -x
+# in 4.1, by its manual -mca too.
+_OF_A_PART = {"mca": 2, "x": 1}
+# How many ssh mpirun runs at once by default. They stay, so with more nodes it refuses to start:
+# "a scenario that will cause the system to deadlock".
+_MOST_SSH = 128
 _IPV4 = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}")
 
 
@@ -39,9 +45,10 @@ def mpirun(job: Job, name: str) -> Started:
     words += ["--oversubscribe"] if job.cell["device"] == "cpu" else []
     for key, value in _parameters(job).items():
         words += ["--gmca", key, value]
-    words += job.options.get("arguments", [])
+    given = [str(word) for word in job.options.get("arguments", [])]
+    words += given
     for place, node in enumerate(job.names):
-        words += [":"] if place else []
+        words += [":", *_of_a_part(given)] if place else []
         words += ["-np", str(job.per_node), "-host", f"{job.nodes[node]['address']}:{job.per_node}"]
         command = job.command(node)
         if ":" in command:
@@ -51,6 +58,15 @@ def mpirun(job: Job, name: str) -> Started:
             words += ["-wdir", job.nodes[node]["workload_dir"]]
         words += command
     return _hosted(job, name, *words)
+
+
+def _of_a_part(words: List[str]) -> List[str]:
+    """Return those of mpirun's options, with their values, that each part of its line needs."""
+    found: List[str] = []
+    for place, word in enumerate(words):
+        values = _OF_A_PART.get(word.lstrip("-"), 0) if word.startswith("-") else 0
+        found += words[place : place + 1 + values] if values else []
+    return found
 
 
 def horovodrun(job: Job, name: str) -> Started:
@@ -166,9 +182,17 @@ def _parameters(job: Job) -> Dict[str, str]:
         **_of_ranks(job),
         # Of both layers, or it listens on interfaces that the other nodes cannot reach.
         "oob_tcp_if_include": _interface(job),
-        # Only the leading node connects.
-        "plm_rsh_no_tree_spawn": "1",
+        **{f"plm_rsh_{key}": value for key, value in _of_ssh(job).items()},
     }
+
+
+def _of_ssh(job: Job) -> Dict[str, str]:
+    """Return those of what starts the daemons, which each version has another prefix for."""
+    # Only the leading node connects.
+    parameters = {"no_tree_spawn": "1"}
+    if len(job.names) > _MOST_SSH:
+        parameters["num_concurrent"] = str(len(job.names))
+    return parameters
 
 
 def _of_daemons(job: Job) -> Dict[str, str]:
@@ -176,7 +200,7 @@ def _of_daemons(job: Job) -> Dict[str, str]:
     if len(job.names) == 1:
         return {}
     variables = {
-        "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
+        **{f"PRTE_MCA_plm_ssh_{key}": value for key, value in _of_ssh(job).items()},
         # Those of Debian 13 crash where a command line has several parts and a file has parameters
         # of all jobs (open-mpi/ompi issue 13303). The ranks read that file themselves.
         "PMIX_MCA_mca_base_param_files": "none",
