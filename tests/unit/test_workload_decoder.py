@@ -104,6 +104,9 @@ def test_another_seed_is_another_loss(alone):
     ("option", "message"),
     [
         ("--data=real", "there is no reader of tokens from a data set"),
+        ("--data-dir=.", "--data-dir is only read with a data set, of which there is no reader"),
+        ("--workers=2", "--workers is only read with a data set, of which there is no reader"),
+        ("--sharding=fsdp --bucket-mb=8", "--bucket-mb is only read with --sharding ddp"),
         ("--size=70b", "invalid choice: '70b'"),
         ("--sequence-length=0", "0 is not at least 1"),
     ],
@@ -111,7 +114,7 @@ def test_another_seed_is_another_loss(alone):
 def test_what_cannot_be_is_refused_before_pytorch_is_imported(option, message):
     if not interpreter():
         pytest.skip("no torch: set SCALEBENCH_FRAMEWORK_PYTHON or run playbooks/provision.yml")
-    ended = run([interpreter(), "-X", "importtime", TRAINER, option])
+    ended = run([interpreter(), "-X", "importtime", TRAINER, *option.split()])
     assert ended.returncode == 2
     assert message in ended.stderr
     assert "| torch" not in ended.stderr
