@@ -64,9 +64,18 @@ def test_published_software_runs_on_the_gpus_that_it_has_code_for(benchmark, rec
 
 def test_frameworks_built_for_cpus_are_unavailable_on_gpus_and_the_others_run():
     found = reasons(["hopper"], benchmark="all", recipe="portable", data="synthetic")
-    assert found["pytorch"] == found["oneflow"] == {""}
+    assert found["pytorch"] == {""}
     for benchmark in FOR_CPUS:
         assert all("-e framework_python=" in reason for reason in found[benchmark])
+
+
+@pytest.mark.parametrize(
+    ("architecture", "runs"), [("volta", True), ("turing", True), ("ampere", False)]
+)
+def test_the_wheel_of_oneflow_runs_on_gpus_before_ampere(architecture, runs):
+    (reason,) = reasons([architecture], benchmark="oneflow")["oneflow"]
+    assert (reason == "") is runs
+    assert runs or reason.startswith("its software has code for pascal, volta, turing GPUs")
 
 
 def test_an_interpreter_that_is_given_is_asked_nothing():
