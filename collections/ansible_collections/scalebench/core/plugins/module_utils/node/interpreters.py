@@ -14,7 +14,15 @@ import subprocess
 import sysconfig
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
-__all__ = ["environment_facts", "find", "nccl_version", "packages", "platform_tag", "why_not"]
+__all__ = [
+    "environment_facts",
+    "find",
+    "nccl_version",
+    "packages",
+    "platform_tag",
+    "why_not",
+    "wrong_machine",
+]
 
 # https://packaging.python.org/en/latest/specifications/recording-installed-packages/
 _INSTALLED = re.compile(r"(?P<name>.+?)-(?P<version>[0-9][^-]*)(-py[0-9.]+)?\.(dist|egg)-info")
@@ -33,6 +41,17 @@ def find(versions: Sequence[str]) -> Tuple[Optional[Tuple[str, str]], List[str]]
                 return (version, path), unusable
             unusable.append(f"python{version} {where}: {problem}")
     return None, unusable
+
+
+def wrong_machine(machines: Sequence[str], machine: str) -> Optional[str]:
+    """Return why packages that are built for some machines do not run on one; None if they do.
+
+    :param machines: as ``platform.machine`` names them; none: packages for any.
+    """
+    if not machines or machine in machines:
+        return None
+    known = " or ".join(machines)
+    return f"needs a machine of {known}, for which alone it has packages (this one is {machine})"
 
 
 def why_not(python: str) -> Optional[str]:
