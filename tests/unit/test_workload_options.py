@@ -12,7 +12,8 @@ import pytest
 from common.options import default_threads
 from resnet50.recipe import check_sizes, image_parser
 
-TRAINER = Path(__file__).parents[2] / "workloads/resnet50/train_pytorch.py"
+FOLDER = Path(__file__).parents[2] / "workloads"
+TRAINER = FOLDER / "resnet50/train_pytorch.py"
 
 
 def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -73,6 +74,31 @@ def test_help_states_options_and_defaults():
     assert "--batch-size N" in text
     assert "(default: 20)" in text
     assert "(default: None)" not in text
+
+
+TRAIN = """
+import os, sys, types
+train = lambda *_: print(os.environ.get("NVIDIA_TF32_OVERRIDE"))
+sys.modules["paddle"] = types.SimpleNamespace(__version__="3.3.1")
+sys.modules["resnet50.{0}_training"] = types.SimpleNamespace(train=train)
+from resnet50.train_{0} import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("framework", ["tensorflow", "mxnet", "paddle"])
+@pytest.mark.parametrize(("precision", "override"), [("fp32", "0"), ("amp", "None")])
+def test_fp32_is_not_computed_in_tf32(framework, precision, override):
+    environment = {k: v for k, v in os.environ.items() if k != "NVIDIA_TF32_OVERRIDE"}
+    ended = subprocess.run(
+        [sys.executable, "-c", TRAIN.format(framework), f"--precision={precision}"],
+        cwd=FOLDER,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout.strip()) == (0, override), ended.stderr
 
 
 @pytest.mark.parametrize(("batch", "size"), [(2, 1), (2, 32), (1, 33), (1, 224)])
