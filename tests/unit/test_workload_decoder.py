@@ -154,15 +154,13 @@ def test_the_peaks_of_gpus_are_those_of_the_report():
         *("NVIDIA A100-SXM4-80GB", "NVIDIA L40S", "NVIDIA H100 NVL", "NVIDIA H100 PCIe"),
         *("NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200", "NVIDIA GeForce RTX 4090"),
     )
+    asked = [(name, kind) for name in names for kind in ("fp32", "tf32", "bf16", "amp")]
     program = (
         "import json, sys\nfrom common.pytorch_peak import GPUS, peak_of_gpu\n"
-        "print(json.dumps([len(GPUS), [peak_of_gpu(name, precision)\n"
-        f"    for name in {names!r} for precision in ('fp32', 'tf32', 'bf16')]]))"
+        f"print(json.dumps([len(GPUS), [peak_of_gpu(*pair) for pair in {asked!r}]]))"
     )
     count, ours = json.loads(fork("-c", program).stdout)
-    theirs = [
-        peaks.peak_of(name, precision) for name in names for precision in ("fp32", "tf32", "bf16")
-    ]
+    theirs = [peaks.peak_of(*pair) for pair in asked]
     assert [peak and peak[0] for peak in ours] == [
         peak and peak.flops_per_second for peak in theirs
     ]
