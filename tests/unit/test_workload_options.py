@@ -86,7 +86,7 @@ sys.exit(main())
 """
 
 
-@pytest.mark.parametrize("framework", ["tensorflow", "mxnet", "paddle"])
+@pytest.mark.parametrize("framework", ["tensorflow", "mxnet", "paddle", "oneflow"])
 @pytest.mark.parametrize(("precision", "override"), [("fp32", "0"), ("amp", "None")])
 def test_fp32_is_not_computed_in_tf32(framework, precision, override):
     environment = {k: v for k, v in os.environ.items() if k != "NVIDIA_TF32_OVERRIDE"}
