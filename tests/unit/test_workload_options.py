@@ -16,9 +16,11 @@ FOLDER = Path(__file__).parents[2] / "workloads"
 TRAINER = FOLDER / "resnet50/train_pytorch.py"
 
 
-def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def call(
+    *arguments: str, program: Path = TRAINER, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, TRAINER, *arguments],
+        [sys.executable, program, *arguments],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
@@ -60,6 +62,13 @@ def test_a_bad_value_is_named(arguments, words):
     assert ended.returncode == 2
     assert words in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("option", ["threads", "collective-timeout"])
+def test_an_mpi_library_reads_no_option_of_torch(option):
+    ended = call("--library=mpi", f"--{option}=1", program=FOLDER / "collectives/measure.py")
+    assert ended.returncode == 2
+    assert f"--{option} is only read with --library=torch" in ended.stderr
 
 
 def test_too_few_images_for_the_global_batch_are_refused(tmp_path):
