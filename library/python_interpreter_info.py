@@ -17,6 +17,11 @@ options:
     type: list
     elements: str
     required: true
+  machines:
+    description: Machines that the packages for it are built for, as uname -m has them; none, any.
+    type: list
+    elements: str
+    default: []
 attributes:
   check_mode:
     support: full
@@ -47,29 +52,38 @@ platform:
   returned: always
   sample: linux-x86_64-glibc2.36
 reason:
-  description: The needed versions, and why each interpreter that was tried is unsuitable.
+  description: The machines or versions needed, and why each interpreter tried is unsuitable.
   type: str
   returned: if there is none
   sample: "needs Python 3.7 (looked at python3.7 on the PATH: not there)"
 """
 
+import platform
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters import (
     find,
     platform_tag,
+    wrong_machine,
 )
 
 
 def main() -> None:
     """Find the interpreter."""
     module = AnsibleModule(
-        argument_spec={"versions": {"type": "list", "elements": "str", "required": True}},
+        argument_spec={
+            "versions": {"type": "list", "elements": "str", "required": True},
+            "machines": {"type": "list", "elements": "str", "default": []},
+        },
         supports_check_mode=True,
     )
+    facts = {"changed": False, "platform": platform_tag()}
+    reason = wrong_machine(module.params["machines"], platform.machine())
+    if reason:
+        module.exit_json(**facts, path=None, reason=reason)
     interpreter, looked_at = find(module.params["versions"])
     if interpreter is None and module.check_mode:
         interpreter, looked_at = find(module.params["versions"], needed="venv")
-    facts = {"changed": False, "platform": platform_tag()}
     if interpreter is None:
         wanted = " or ".join(module.params["versions"])
         reason = f"needs Python {wanted} (looked at {'; '.join(looked_at)})"

@@ -14,7 +14,10 @@ from stack_data import NAMES, stack
 FOLDER = Path(__file__).parents[2] / "roles/framework/vars/frameworks"
 FILES = sorted(FOLDER.glob("*.yml"))
 REQUIRED = {"python": list, "packages": list, "import": str}
-OPTIONAL = {"gpu_state": str, "programs": dict, "wheel": dict, "unpublished": bool}
+OPTIONAL = {
+    **{"gpu_state": str, "machines": list, "programs": dict},
+    **{"wheel": dict, "unpublished": bool},
+}
 PIN = re.compile(r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==[^ *=]+")
 
 
@@ -43,6 +46,25 @@ def test_a_stack_changes_wheels_of_sets_that_there_are_but_not_their_version(nam
             assert changed[package].partition("+")[0] == usual[package]
 
 
+def test_the_role_reads_every_key_of_a_set():
+    files = [FOLDER.parent / "main.yml", *FOLDER.parents[1].glob("tasks/*.yml")]
+    role = "".join(path.read_text() for path in files)
+    assert [key for key in (*REQUIRED, *OPTIONAL) if f"__framework_set.{key}" not in role] == []
+
+
+# With wheels for Linux on x86_64 alone in PyPI's list of files.
+FOR_X86_64 = {"intel-tensorflow", "mxnet-mkl", "oneflow", "paddlepaddle", "paddlepaddle-gpu"}
+FOR_X86_64 |= {"opencv-python", "opencv-python-headless", "tensorflow", "tensorflow-cpu"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_set_says_that_it_has_no_packages_for_aarch64(path):
+    found = yaml.safe_load(path.read_text())["__framework_set"]
+    names = {pin.partition("==")[0] for pin in found["packages"]}
+    wanted = ["x86_64"] if names & FOR_X86_64 and "unpublished" not in found else None
+    assert found.get("machines") == wanted
+
+
 def test_dali_is_for_the_cuda_of_the_stack():
     for name in NAMES:
         record = stack(name).get("frameworks", {}).get("pytorch", {})
@@ -59,7 +81,7 @@ NOT_FOUND = (
 
 
 @pytest.mark.parametrize(
-    ("name", "absent"), [("oneflow_upstream", True), ("paddle_upstream", True), ("pytorch", False)]
+    ("name", "absent"), [("oneflow_upstream", True), ("paddle_upstream", False), ("pytorch", False)]
 )
 def test_only_a_set_known_to_be_unpublished_excuses_its_cells(name, absent):
     """An index that answers 401 or 503 makes pip say the same of every package."""

@@ -372,6 +372,12 @@ def test_an_interpreter_is_found_or_what_was_looked_at(run):
     missing = run(python_interpreter_info, versions=["9.9", "9.8"])
     assert missing["path"] is None
     assert missing["reason"].startswith("needs Python 9.9 or 9.8 (looked at python9.9 on the PATH")
+    here = os.uname().machine
+    assert run(python_interpreter_info, versions=[version], machines=[here])["path"]
+    elsewhere = run(python_interpreter_info, versions=[version], machines=["vax", "pdp11"])
+    assert elsewhere["path"] is None
+    assert elsewhere["reason"].startswith("needs a machine of vax or pdp11, for which alone")
+    assert elsewhere["reason"].endswith(f"(this one is {here})")
 
 
 def test_only_a_check_takes_an_interpreter_whose_ensurepip_may_come_before(

@@ -104,6 +104,9 @@ def test_another_seed_is_another_loss(alone):
     ("option", "message"),
     [
         ("--data=real", "there is no reader of tokens from a data set"),
+        ("--data-dir=.", "--data-dir is only read with a data set, of which there is no reader"),
+        ("--workers=2", "--workers is only read with a data set, of which there is no reader"),
+        ("--sharding=fsdp --bucket-mb=8", "--bucket-mb is only read with --sharding ddp"),
         ("--size=70b", "invalid choice: '70b'"),
         ("--sequence-length=0", "0 is not at least 1"),
     ],
@@ -111,7 +114,7 @@ def test_another_seed_is_another_loss(alone):
 def test_what_cannot_be_is_refused_before_pytorch_is_imported(option, message):
     if not interpreter():
         pytest.skip("no torch: set SCALEBENCH_FRAMEWORK_PYTHON or run playbooks/provision.yml")
-    ended = run([interpreter(), "-X", "importtime", TRAINER, option])
+    ended = run([interpreter(), "-X", "importtime", TRAINER, *option.split()])
     assert ended.returncode == 2
     assert message in ended.stderr
     assert "| torch" not in ended.stderr
@@ -151,15 +154,13 @@ def test_the_peaks_of_gpus_are_those_of_the_report():
         *("NVIDIA A100-SXM4-80GB", "NVIDIA L40S", "NVIDIA H100 NVL", "NVIDIA H100 PCIe"),
         *("NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200", "NVIDIA GeForce RTX 4090"),
     )
+    asked = [(name, kind) for name in names for kind in ("fp32", "tf32", "bf16", "amp")]
     program = (
         "import json, sys\nfrom common.pytorch_peak import GPUS, peak_of_gpu\n"
-        "print(json.dumps([len(GPUS), [peak_of_gpu(name, precision)\n"
-        f"    for name in {names!r} for precision in ('fp32', 'tf32', 'bf16')]]))"
+        f"print(json.dumps([len(GPUS), [peak_of_gpu(*pair) for pair in {asked!r}]]))"
     )
     count, ours = json.loads(fork("-c", program).stdout)
-    theirs = [
-        peaks.peak_of(name, precision) for name in names for precision in ("fp32", "tf32", "bf16")
-    ]
+    theirs = [peaks.peak_of(*pair) for pair in asked]
     assert [peak and peak[0] for peak in ours] == [
         peak and peak.flops_per_second for peak in theirs
     ]

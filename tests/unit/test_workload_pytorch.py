@@ -450,6 +450,17 @@ def test_channels_last_is_for_tensor_cores_and_fp32_on_a_cpu():
     ], ended.stderr
 
 
+@pytest.mark.parametrize("option", ["--onednn", "--no-onednn"])
+def test_an_option_for_cpus_is_refused_on_a_gpu(option):
+    script = STAND_IN_GPUS + (
+        "from resnet50.pytorch_training import choose_settings\n"
+        "from resnet50.train_pytorch import make_parser\n"
+        "use(CU126, V100)\n"
+        f"choose_settings(make_parser().parse_args(['--device', 'gpu', '{option}']), Place())\n"
+    )
+    assert "--onednn and --no-onednn need --device cpu" in fork("-c", script).stderr
+
+
 def test_a_nan_loss_ends_the_run():
     ended = fork("resnet50/train_pytorch.py", *SHORT, "--learning-rate=1e30")
     assert ended.returncode == 1

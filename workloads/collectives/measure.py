@@ -19,7 +19,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from collectives.definitions import COLLECTIVES
 from collectives.timed import measure
 from common.job import run_rank
-from common.options import ShowDefaults, add_collective_timeout, add_measurement, positive
+from common.options import (
+    ShowDefaults,
+    add_collective_timeout,
+    add_measurement,
+    positive,
+    refuse_unread,
+)
 from common.process import end_now
 from common.ranks import PLACE_VARIABLES, place_from
 
@@ -67,6 +73,8 @@ def main() -> int:
     place = place_from(os.environ, PLACES[options.library])
     if options.library == "mpi" and options.device == "gpu":
         parser.error("--library=mpi measures between CPUs")
+    if options.library == "mpi":
+        refuse_unread(parser, ("threads", "collective_timeout"), "--library=torch")
     if options.library == "torch" and place.world_size < 2:
         parser.error("a collective needs two ranks at least: start it with torchrun")
     gc.disable()  # a collection would be time of the operation

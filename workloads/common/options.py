@@ -6,6 +6,9 @@ import argparse
 import os
 from pathlib import Path
 
+# MiB, all gradients of ResNet-50: no core is idle that could overlap their exchange.
+CPU_BUCKET = 128
+
 
 class ShowDefaults(argparse.ArgumentDefaultsHelpFormatter):
     """Help that ends with the default, where there is one."""
@@ -81,6 +84,32 @@ def add_measurement(group, what, warmup, iterations):
         metavar="N",
         help="CPU threads per rank; the default is OMP_NUM_THREADS where it is set",
     )
+
+
+def refuse_unread(parser, names, condition):
+    """End with `parser.error` where the command line has an option that has no effect.
+
+    :param names: of the options, as the parsed ones are named.
+    :param condition: under which they have one: other options.
+    """
+    # A default does not take the place of what a namespace has.
+    blank = argparse.Namespace(**dict.fromkeys(vars(parser.parse_args())))
+    given = parser.parse_args(namespace=blank)
+    for name in names:
+        if getattr(given, name) is not None:
+            parser.error(f"--{name.replace('_', '-')} is only read with {condition}")
+
+
+def add_exchange(group):
+    """Add the options of how PyTorch's ranks exchange gradients."""
+    group.add_argument(
+        "--bucket-mb",
+        type=positive,
+        metavar="MIB",
+        help="gradients that ddp exchanges at once; unset: its own on a GPU, "
+        f"{CPU_BUCKET} on a CPU",
+    )
+    add_collective_timeout(group)
 
 
 def add_collective_timeout(group):

@@ -26,6 +26,15 @@ def need_compiler(parser):
         )
 
 
+def keep_fp32(precision):
+    """Have NVIDIA's libraries, which read this when they are loaded, not compute fp32 in TF32.
+
+    On GPUs from Ampere on cuDNN does so by default, and TensorFlow asks for it.
+    """
+    if precision == "fp32":
+        os.environ["NVIDIA_TF32_OVERRIDE"] = "0"
+
+
 def end_now(status):
     """End without Python's own shutdown.
 

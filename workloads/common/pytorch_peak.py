@@ -14,9 +14,9 @@ MEASURED = f"matrix product of {SIDE} x {SIDE}, measured in this run"
 # them, which the nodes do not have (a test holds the two equal).
 V100, DENSE = "NVIDIA V100 data sheet, January 2020", "data sheet, dense"
 GPUS = (
-    ("V100-SXM2", {"fp32": 15.7}, V100),
-    ("V100-PCIE", {"fp32": 14.0}, V100),
-    (r"\bT4\b", {"fp32": 8.1}, "NVIDIA T4 data sheet, March 2019"),
+    ("V100-SXM2", {"fp32": 15.7, "amp": 125}, V100),
+    ("V100-PCIE", {"fp32": 14.0, "amp": 112}, V100),
+    (r"\bT4\b", {"fp32": 8.1, "amp": 65}, "NVIDIA T4 data sheet, March 2019"),
     (r"\bA100\b", {"fp32": 19.5, "tf32": 156, "bf16": 312}, f"NVIDIA A100 {DENSE}, June 2021"),
     (r"\bA10\b", {"fp32": 31.2, "tf32": 62.5, "bf16": 125}, f"NVIDIA A10 {DENSE}"),
     (r"\bL40S\b", {"fp32": 91.6, "tf32": 183, "bf16": 362}, f"NVIDIA L40S {DENSE}"),
@@ -38,7 +38,9 @@ def peak_of_gpu(name: str, precision: str) -> tuple[float, str] | None:
     """
     for pattern, tflops, source in GPUS:
         if re.search(pattern, name, re.IGNORECASE):
-            return (tflops[precision] * 1e12, source) if precision in tflops else None
+            # From Ampere on fp16, which amp computes in, has the peak of bf16.
+            figure = {"amp": tflops.get("bf16"), **tflops}.get(precision)
+            return figure and (figure * 1e12, source)
     return None
 
 

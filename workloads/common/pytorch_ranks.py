@@ -15,6 +15,7 @@ import torch.distributed as dist
 from torch import nn
 
 from common.job import CHECKSUM_DIGITS, checksum
+from common.options import CPU_BUCKET
 from common.ranks import (
     Place,
     end_with_parent,
@@ -105,6 +106,11 @@ def autocast_dtype(precision: str, on_gpu: bool) -> torch.dtype | None:
     if precision == "amp" and on_gpu:
         return torch.float16
     return torch.bfloat16 if precision in ("amp", "bf16") else None
+
+
+def bucket_mib(asked: int | None, on_gpu: bool) -> int | None:
+    """Return the size of DDP's buckets in MiB, None for its own."""
+    return asked or (None if on_gpu else CPU_BUCKET)
 
 
 def bucket_size(mib: int | None) -> dict[str, int]:

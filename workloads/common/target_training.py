@@ -10,7 +10,7 @@ import math
 import os
 import time
 
-from common.options import percentage, positive
+from common.options import percentage, positive, refuse_unread
 from common.process import age
 from common.report_lines import put
 
@@ -50,9 +50,9 @@ def target_training(parser, options, samples, world_size, samples_to_evaluate):
     :returns: a :class:`TargetTraining` and the samples to evaluate.
     """
     if options.mode == TRAIN:
-        if options.target_accuracy is not None:
-            parser.error(f"--target-accuracy is only read with --mode {TRAIN_AND_EVALUATE}")
+        refuse_unread(parser, ("epochs", "target_accuracy"), f"--mode {TRAIN_AND_EVALUATE}")
         return None, None
+    refuse_unread(parser, ("iterations",), f"--mode {TRAIN}")
     if options.data == "synthetic":
         parser.error(f"--mode {TRAIN_AND_EVALUATE} needs --data real: noise cannot be learnt")
     try:

@@ -12,6 +12,7 @@ import random
 from pathlib import Path
 
 from common.batches import read_ahead, shuffled_batches
+from common.options import refuse_unread
 from common.report_lines import BadDataError
 from resnet50.layers import CLASSES
 
@@ -27,8 +28,7 @@ def images_to_read(parser, options, world_size):
     Ends with `parser.error` where the folder cannot feed one iteration of `world_size` ranks.
     """
     if options.data == "synthetic":
-        if options.data_dir is not None:
-            parser.error("--data-dir is only read with --data real")
+        refuse_unread(parser, ("data_dir", "workers"), "--data real")
         return []
     if options.data_dir is None:
         parser.error("--data real needs --data-dir")

@@ -16,6 +16,7 @@ from paddle.nn.initializer import Constant, KaimingNormal, Normal
 
 from common import paddle_ranks as ranks
 from common.job import begin_job, checksum, end_job, run_iterations
+from common.options import CPU_BUCKET
 from common.ranks import Place, processor_name
 from common.report_lines import paddle_line
 from common.waits import Waits
@@ -167,7 +168,7 @@ def distribute(model: nn.Layer, place: Place, on_gpu: bool) -> nn.Layer:
     """
     if place.world_size == 1:
         return model
-    mib = 25 if on_gpu else 128
+    mib = 25 if on_gpu else CPU_BUCKET
     return paddle.DataParallel(
         model, comm_buffer_size=mib, last_comm_buffer_size=1 if on_gpu else mib
     )

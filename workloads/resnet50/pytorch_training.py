@@ -62,7 +62,6 @@ def choose_settings(options: Namespace, place: Place) -> Settings:
     1.6 times as long (https://github.com/pytorch/pytorch/issues/44943).
     On a CPU channels-last is faster in fp32, slower in bf16. With few pixels oneDNN spends longer
     on reordering weights for each step than on convolving, and PyTorch's own convolution is faster.
-    All gradients travel in one bucket: no core is idle that could overlap their exchange.
 
     :raises StoppedError: if there is no such device, or it lacks what the options need.
     """
@@ -71,6 +70,8 @@ def choose_settings(options: Namespace, place: Place) -> Settings:
     ranks.check_precision(options.precision, device)
     if options.cuda_graphs and not on_gpu:
         raise StoppedError("no_device", "--cuda-graphs needs a GPU")
+    if options.onednn is not None and on_gpu:
+        raise StoppedError("no_device", "--onednn and --no-onednn need --device cpu")
     autocast, tf32 = ranks.autocast_dtype(options.precision, on_gpu), options.precision == "tf32"
     small = (
         options.batch_size < SMALL_BATCH
@@ -85,7 +86,7 @@ def choose_settings(options: Namespace, place: Place) -> Settings:
         if channels_last is None
         else channels_last,
         (autocast is not None or not small if onednn is None else onednn) and not on_gpu,
-        options.bucket_mb or (None if on_gpu else 128),
+        ranks.bucket_mib(options.bucket_mb, on_gpu),
     )
 
 

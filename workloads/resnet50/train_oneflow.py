@@ -15,6 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common.job import run_rank
+from common.process import keep_fp32
 from resnet50.images import images_to_read
 from resnet50.recipe import check_sizes, image_parser
 
@@ -39,6 +40,7 @@ def main():
     check_sizes(parser, options)
     images = images_to_read(parser, options, int(os.environ.get("WORLD_SIZE", "1")))
     os.environ["OMP_NUM_THREADS"] = str(options.threads)  # read when OneFlow is loaded
+    keep_fp32(options.precision)
 
     from resnet50.oneflow_training import train  # noqa: PLC0415 (bad options need no OneFlow)
 

@@ -18,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common.job import run_rank
+from common.process import keep_fp32
 from resnet50.images import images_to_read
 from resnet50.recipe import check_sizes, image_parser
 
@@ -42,6 +43,7 @@ def main() -> int:
     check_sizes(parser, options)
     images = images_to_read(parser, options, int(os.environ.get("PADDLE_TRAINERS_NUM", "1")))
     os.environ["OMP_NUM_THREADS"] = str(options.threads)  # read when Paddle is loaded
+    keep_fp32(options.precision)
 
     import paddle  # noqa: PLC0415 (bad options need no Paddle)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common.job import run_rank
-from common.options import add_collective_timeout, positive
+from common.options import add_exchange
 from common.process import end_now, need_compiler
 from common.target_training import add_target_options, target_training
 from resnet50.images import images_to_evaluate, images_to_read
@@ -72,13 +72,7 @@ def make_parser() -> argparse.ArgumentParser:
         default=True,
         help="start each block's last batch normalisation at 0: a small batch learns steadily",
     )
-    torch.add_argument(
-        "--bucket-mb",
-        type=positive,
-        metavar="MIB",
-        help="gradients exchanged at once; unset: DDP's own on a GPU, 128 (all) on a CPU",
-    )
-    add_collective_timeout(torch)
+    add_exchange(torch)
     return parser
 
 

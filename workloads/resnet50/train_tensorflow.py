@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common.job import run_rank
+from common.process import keep_fp32
 from common.target_training import TRAIN, add_target_options, target_training
 from resnet50.images import images_to_evaluate, images_to_read
 from resnet50.recipe import check_sizes, image_parser
@@ -62,6 +63,7 @@ def main():
     )
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # errors only; read when it is loaded
     logging.getLogger("tensorflow").setLevel(logging.ERROR)  # Horovod uses deprecated names
+    keep_fp32(options.precision)
     gc.disable()  # importing TensorFlow makes no garbage, and looking for it takes 0.4 s
     from resnet50.tensorflow_training import train  # noqa: PLC0415 (bad options need no TensorFlow)
 

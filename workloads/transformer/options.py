@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from common.options import add_collective_timeout, positive, trainer_parser
+from common.options import add_exchange, positive, refuse_unread, trainer_parser
 from common.process import need_compiler
 
 
@@ -44,13 +44,7 @@ def transformer_parser(
         action="store_true",
         help="compile each block with torch.compile; the first step then takes longer",
     )
-    group.add_argument(
-        "--bucket-mb",
-        type=positive,
-        metavar="MIB",
-        help="gradients that ddp exchanges at once; unset: its own on a GPU, 128 on a CPU",
-    )
-    add_collective_timeout(group)
+    add_exchange(group)
     return parser
 
 
@@ -58,6 +52,9 @@ def check_options(parser: argparse.ArgumentParser, options: argparse.Namespace) 
     """End with `parser.error` where something cannot be done here."""
     if options.data != "synthetic":
         parser.error("--data real: there is no reader of tokens from a data set")
+    refuse_unread(parser, ("data_dir", "workers"), "a data set, of which there is no reader")
+    if options.sharding == "fsdp":
+        refuse_unread(parser, ("bucket_mb",), "--sharding ddp")
     if options.precision == "amp" and options.sharding == "fsdp":
         parser.error("--precision amp does not scale the loss of sharded weights: choose bf16")
     if options.compile:

@@ -271,7 +271,7 @@ def distribute(model: nn.Module, options: Namespace, device: torch.device) -> nn
         static_graph=True,
         # The tables of positions, which every rank computes alike.
         broadcast_buffers=False,
-        **ranks.bucket_size(options.bucket_mb or (None if on_gpu else 128)),
+        **ranks.bucket_size(ranks.bucket_mib(options.bucket_mb, on_gpu)),
     )
 
 

@@ -30,11 +30,15 @@ print(json.dumps(supervise(argv, log, {}, timeout, 0, sample_interval=interval))
 """
 
 
-def supervise(tmp_path, script, interval=0.2, timeout=0):
-    """Run a shell script under a supervisor in a process of its own; return its answer."""
+def supervise(tmp_path, script, interval=0.2, timeout=0, sampler=""):
+    """Run a shell script under a supervisor in a process of its own; return its answer.
+
+    :param sampler: code that puts another one of GPUs in the place of ours.
+    """
     arguments = json.dumps([script, str(tmp_path / "x.log"), interval, timeout])
+    start = 'sys.path.insert(0, "collections")\n'
     done = subprocess.run(
-        [sys.executable, "-c", SUPERVISE, arguments],
+        [sys.executable, "-c", SUPERVISE.replace(start, start + sampler), arguments],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -61,10 +65,8 @@ sampler.GpuSampler = Hanging
 """
 
 
-def test_a_driver_that_hangs_holds_up_no_time_limit(tmp_path, monkeypatch):
-    start = 'sys.path.insert(0, "collections")\n'
-    monkeypatch.setitem(globals(), "SUPERVISE", SUPERVISE.replace(start, start + HANGS))
-    told = supervise(tmp_path, "sleep 60", timeout=2)
+def test_a_driver_that_hangs_holds_up_no_time_limit(tmp_path):
+    told = supervise(tmp_path, "sleep 60", timeout=2, sampler=HANGS)
     assert told["ending"] == "timeout"
     assert told["telemetry"]["gpu"] == "not sampled: NVML has not answered for 2 s"
 
@@ -164,10 +166,8 @@ sampler.GpuSampler = Slow
 """
 
 
-def test_what_a_slow_driver_tells_counts(tmp_path, monkeypatch):
-    start = 'sys.path.insert(0, "collections")\n'
-    monkeypatch.setitem(globals(), "SUPERVISE", SUPERVISE.replace(start, start + SLOW))
-    told = supervise(tmp_path, "sleep 3")["telemetry"]
+def test_what_a_slow_driver_tells_counts(tmp_path):
+    told = supervise(tmp_path, "sleep 3", sampler=SLOW)["telemetry"]
     assert "gpu" not in told
     assert told["gpus"][0]["xid"] == [79]
 

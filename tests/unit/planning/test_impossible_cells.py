@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters import wrong_machine
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
     check_benchmark,
@@ -64,9 +65,18 @@ def test_published_software_runs_on_the_gpus_that_it_has_code_for(benchmark, rec
 
 def test_frameworks_built_for_cpus_are_unavailable_on_gpus_and_the_others_run():
     found = reasons(["hopper"], benchmark="all", recipe="portable", data="synthetic")
-    assert found["pytorch"] == found["oneflow"] == {""}
+    assert found["pytorch"] == {""}
     for benchmark in FOR_CPUS:
         assert all("-e framework_python=" in reason for reason in found[benchmark])
+
+
+@pytest.mark.parametrize(
+    ("architecture", "runs"), [("volta", True), ("turing", True), ("ampere", False)]
+)
+def test_the_wheel_of_oneflow_runs_on_gpus_before_ampere(architecture, runs):
+    (reason,) = reasons([architecture], benchmark="oneflow")["oneflow"]
+    assert (reason == "") is runs
+    assert runs or reason.startswith("its software has code for pascal, volta, turing GPUs")
 
 
 def test_an_interpreter_that_is_given_is_asked_nothing():
@@ -122,11 +132,18 @@ def test_a_package_that_no_index_has_is_excused():
     assert all(cell["excused"] for cell in made)
 
 
-def test_what_a_stack_rules_out_is_excused():
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "stack v100-2020: its wheels need driver 525 or later",
+        wrong_machine(["x86_64"], "aarch64"),
+    ],
+)
+def test_what_no_provisioning_can_install_is_excused(reason):
     nodes = v100_nodes()
     for node in nodes.values():
         node["pythons"] = {"pytorch": "/opt/venvs/pytorch/bin/python"}
-        node["unusable"] = {"pytorch": "stack v100-2020: its wheels need driver 525 or later"}
+        node["unusable"] = {"pytorch": reason}
     made = plan.build(BENCHMARKS, parse_options({"benchmark": "pytorch"}), nodes)["cells"]
     assert all(cell["excused"] for cell in plan.with_unavailable(made, nodes))
 

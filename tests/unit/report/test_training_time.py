@@ -17,8 +17,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.results.results im
 from report_data import campaign
 
 
-def results(*times: float | None, target: float | None = 60.0) -> dict[str, Any]:
-    """Return the results of one cell whose repeats took so many seconds to the target."""
+def trained(*times: float | None, target: float | None = 60.0) -> tuple[Any, Any]:
+    """Return plan and runs of one cell whose repeats took so many seconds to the target."""
     plan, runs = campaign({"1n1g": [40.0] * len(times)})
     for run, seconds in zip(runs, times, strict=True):
         run["facts"]["time_to_train"] = {
@@ -33,7 +33,12 @@ def results(*times: float | None, target: float | None = 60.0) -> dict[str, Any]
             "epochs": 3,
             "end_to_end_throughput": 30.5,
         }
-    return build_results(plan, runs)
+    return plan, runs
+
+
+def results(*times: float | None, **options: float | None) -> dict[str, Any]:
+    """Return the results of :func:`trained`."""
+    return build_results(*trained(*times, **options))
 
 
 @pytest.mark.parametrize(
@@ -74,22 +79,16 @@ def test_a_campaign_without_evaluations_says_nothing_of_them():
 
 
 def test_a_training_without_a_result_tells_no_time():
-    plan, runs = campaign({"1n1g": [40.0] * 3})
-    for run, seconds in zip(runs, (50.0, 60.0, 5.0), strict=True):
-        run["facts"]["time_to_train"] = {
-            **{"total_time": 130.0, "time_to_target": seconds, "target_accuracy": 60.0},
-            **{"target_epoch": 3, "best_accuracy": 61.0, "best_epoch": 3, "final_accuracy": 61.0},
-            **{"evaluations": 3, "epochs": 3, "end_to_end_throughput": 30.5},
-        }
+    plan, runs = trained(50.0, 60.0, 5.0)
     runs[2].update(ending="wrong_transport", reason="TCP")
     runs[2]["facts"]["time_to_train"]["best_accuracy"] = 99.0
     runs[2]["facts"]["wall_clock_throughput"] = 500.0
     made = build_results(plan, runs)
     (sentence,) = training_times(made)
-    assert sentence.endswith("60 % top-1 after 55.0 s (median of 2); best 61 %.")
+    assert sentence.endswith("60 % top-1 after 55.0 s (median of 2); best 61.25 %.")
     assert made["cells"][0]["wall_clock_throughput"] == pytest.approx(39.6)
-    trained = cell_conditions(made["cells"][0], made)
-    assert (trained["time_to_train_seconds"], trained["accuracy_top1"]) == (55.0, 61.0)
+    cell = cell_conditions(made["cells"][0], made)
+    assert (cell["time_to_train_seconds"], cell["accuracy_top1"]) == (55.0, 61.25)
 
 
 def test_no_time_to_train_is_compared_where_one_training_missed_its_target():

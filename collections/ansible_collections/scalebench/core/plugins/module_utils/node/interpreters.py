@@ -15,7 +15,15 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Seque
 
 from .programs import run_program
 
-__all__ = ["environment_facts", "find", "nccl_version", "packages", "platform_tag", "why_not"]
+__all__ = [
+    "environment_facts",
+    "find",
+    "nccl_version",
+    "packages",
+    "platform_tag",
+    "why_not",
+    "wrong_machine",
+]
 
 # An interpreter on a file server may take seconds to start.
 _PATIENCE_SECONDS = 60
@@ -39,6 +47,17 @@ def find(
                 return (version, path), unusable
             unusable.append(f"python{version} {where}: {problem}")
     return None, unusable
+
+
+def wrong_machine(machines: Sequence[str], machine: str) -> Optional[str]:
+    """Return why packages that are built for some machines do not run on one; None if they do.
+
+    :param machines: as ``platform.machine`` names them; none: packages for any.
+    """
+    if not machines or machine in machines:
+        return None
+    known = " or ".join(machines)
+    return f"needs a machine of {known}, for which alone it has packages (this one is {machine})"
 
 
 def why_not(python: str) -> Optional[str]:

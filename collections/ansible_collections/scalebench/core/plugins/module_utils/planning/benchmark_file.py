@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import sys
-from typing import Any, Callable, Dict, List, Mapping, Sequence
+from typing import Any, Callable, Collection, Dict, List, Mapping, Sequence
 
 from ..logs import READERS
 from ..records.factors import FACTORS, LOSS_SCALING, Factor, parse_count, parse_flag
@@ -212,13 +212,16 @@ def _check_recipe(recipe: Any, where: str, factors: Sequence[Factor]) -> None:
             _check_when(entry["when"], f"{place}.when", choices, own)
             if len(entry) == 1:
                 raise ValueError(f"{place}: arguments or environment is missing")
-            if key == "conditions" and entry["loss_scaling"] not in LOSS_SCALING:
-                known = ", ".join(LOSS_SCALING)
-                raise ValueError(
-                    f"{place}.loss_scaling: {entry['loss_scaling']!r} is not one of {known}"
-                )
+            if "loss_scaling" in entry:
+                _check_known(entry["loss_scaling"], LOSS_SCALING, f"{place}.loss_scaling")
             _check_words(entry, place, own)
     _check_learning_rate(recipe, where)
+
+
+def _check_known(name: Any, known: Collection[str], where: str) -> None:
+    """Refuse a name that is none of those that are known."""
+    if name not in known:
+        raise ValueError(f"{where}: {name!r} is not one of {', '.join(known)}")
 
 
 def _check_words(part: Mapping[str, Any], where: str, own: Sequence[Factor]) -> None:
@@ -247,9 +250,7 @@ def _check_learning_rate(recipe: Mapping[str, Any], where: str) -> None:
 
 def _check_start(recipe: Mapping[str, Any], where: str, own: Sequence[Factor]) -> None:
     """Check launcher and program."""
-    if recipe["launcher"] not in LAUNCHERS:
-        known = ", ".join(sorted(LAUNCHERS))
-        raise ValueError(f"{where}.launcher: {recipe['launcher']!r} is not one of {known}")
+    _check_known(recipe["launcher"], sorted(LAUNCHERS), f"{where}.launcher")
     for key in ("framework", "framework_set"):
         if not NAME.fullmatch(recipe.get(key, "_")):
             raise ValueError(
@@ -278,16 +279,12 @@ def _check_start(recipe: Mapping[str, Any], where: str, own: Sequence[Factor]) -
         check_container(recipe["container"], f"{where}.container")
     check_sources(recipe.get("sources", []), f"{where}.sources")
     for name in recipe.get("gpu_architectures", []):
-        if name not in list(ARCHITECTURES):
-            known = ", ".join(ARCHITECTURES)
-            raise ValueError(f"{where}.gpu_architectures: {name!r} is not one of {known}")
+        _check_known(name, list(ARCHITECTURES), f"{where}.gpu_architectures")
 
 
 def _check_reading(recipe: Mapping[str, Any], where: str) -> None:
     """Check how the logs are read."""
-    if recipe.get("reader", "auto") not in ("auto", *READERS):
-        known = ", ".join(READERS)
-        raise ValueError(f"{where}.reader: {recipe['reader']!r} is not one of auto, {known}")
+    _check_known(recipe.get("reader", "auto"), ("auto", *READERS), f"{where}.reader")
     if "strategy" in recipe:
         place = f"{where}.strategy"
         _check_mapping(recipe["strategy"], place, {"name": str}, {"parameters": dict})

@@ -34,8 +34,9 @@ __all__ = [
 
 SCHEMA = 1
 # How the reasons begin that role framework gives where no provisioning makes a package set
-# available: the node has no interpreter for it, a package is in no index, or its stack has none.
-NOT_INSTALLABLE = ("needs Python ", "no package index has ", "stack ")
+# available: the node has no interpreter for it or is another machine, a package is in no index, or
+# its stack has none.
+NOT_INSTALLABLE = ("needs Python ", "needs a machine ", "no package index has ", "stack ")
 
 # Of the time of a usual repeat, what is the same for any number of iterations: imports and
 # connections. PyTorch on two cores takes 6.5 s of 26 s for them.
