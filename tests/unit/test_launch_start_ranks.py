@@ -22,18 +22,24 @@ class InTheKernel:
     def poll(self):
         return None
 
-    def terminate(self):
+    def send_signal(self, number=None):
         pass
 
-    kill = terminate
+    terminate = kill = send_signal
 
     def wait(self, seconds=None):
         assert seconds is not None, "this would wait for ever"
+        time.sleep(seconds)
         raise subprocess.TimeoutExpired([], seconds)
 
 
 def test_a_process_that_hangs_in_the_kernel_is_left(monkeypatch):
-    start_ranks.finish([InTheKernel()])
+    monkeypatch.setattr(start_ranks, "GRACE", 0.1)
+    monkeypatch.setattr(host_ranks, "GRACE", 0.1)
+    began = time.monotonic()
+    start_ranks.finish([InTheKernel() for _ in range(20)])
+    # However many ranks hang.
+    assert time.monotonic() - began < 1
     children = host_ranks.Children("")
     children.running["orted"] = InTheKernel()
     monkeypatch.setattr(children, "terminate", lambda name: None)

@@ -77,19 +77,15 @@ def wait(running):
 
 
 def finish(processes):
-    """End all that still run, by SIGKILL after a while."""
+    """End all that still run, by SIGKILL after a while; one that hangs in the kernel goes on."""
     left = [process for process in processes if process.poll() is None]
-    for process in left:
-        process.terminate()
-    until = time.monotonic() + GRACE
-    for process in left:
-        try:
-            process.wait(max(0, until - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            # One that hangs in the kernel goes on.
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for process in left:
+            process.send_signal(number)
+        until = time.monotonic() + GRACE
+        for process in left:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(GRACE)
+                process.wait(max(0, until - time.monotonic()))
 
 
 if __name__ == "__main__":
