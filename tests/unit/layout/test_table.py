@@ -3,6 +3,7 @@
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.layout import table
 from ansible_collections.scalebench.core.plugins.module_utils.results import scaling
+from ansible_collections.scalebench.core.plugins.module_utils.stats.statistics import spread
 from ansible_collections.scalebench.core.plugins.module_utils.topology import parse_topology
 from published_data import by_series
 
@@ -47,6 +48,12 @@ def test_a_small_figure_keeps_two_digits():
         *("0.00", "0.0012", "-0.0012", "0.10", "0.10", "0.12", "12.00")
     ]
     assert table.shown(0.04, 0) == "0"
+
+
+def test_equal_repeats_have_no_spread_of_the_arithmetic():
+    cv = spread([0.1, 0.1, 0.1])["cv"]
+    assert cv > 0
+    assert table.shown(100 * cv, 2) == "0.00"
 
 
 def test_no_rows_give_an_empty_table():

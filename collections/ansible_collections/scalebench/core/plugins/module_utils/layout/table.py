@@ -10,12 +10,13 @@ __all__ = ["aligned", "shown", "text_table"]
 def shown(value: Any, decimals: Optional[int]) -> str:
     """Return a value as tables show it: floats with ``decimals`` (None: all), None as ``-``.
 
-    A float of which they would leave one digit or none has two digits.
+    A float of which they would leave one digit or none has two digits, unless it is below 1e-9: a
+    spread or a change as small as that is zero, and what the arithmetic of floats left of it.
     """
     if value is None:
         return "-"
     if isinstance(value, float) and decimals is not None:
-        few = decimals and 0 < abs(value) < 10.0 ** (1 - decimals)
+        few = decimals and 1e-9 < abs(value) < 10.0 ** (1 - decimals)
         return f"{value:#.2g}" if few else f"{value:.{decimals}f}"
     return str(value)
 
