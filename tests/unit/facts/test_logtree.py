@@ -151,5 +151,10 @@ def test_companions_of_a_model_whose_name_has_dots():
     assert [item["path"] for item in found["unmatched"]] == paths[3:]
 
 
+def test_a_folder_named_like_a_log_is_no_companion():
+    paths = ["bz4/1n1g/r50_b4_fp32_1.log", "bz4/1n1g/r50_b4_fp32_1.old/notes.txt"]
+    assert [item["path"] for item in group_logs(paths)["unmatched"]] == paths[1:]
+
+
 def test_empty_tree():
     assert group_logs([]) == {"logs": [], "companions": [], "unmatched": []}

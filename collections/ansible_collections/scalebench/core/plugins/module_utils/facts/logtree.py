@@ -43,7 +43,7 @@ def _numbered(log: Log) -> bool:
 
 def _is_companion(path: str, stems: Any) -> bool:
     # The name of a model may have dots too.
-    begins = (path[: dot.start()] for dot in re.finditer(r"\.", path))
+    begins = (path[: dot.start()] for dot in re.finditer(r"\.(?=[^/]*$)", path))
     return bool(_OURS.fullmatch(path.rpartition("/")[2])) or any(one in stems for one in begins)
 
 
