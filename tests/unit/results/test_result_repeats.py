@@ -34,10 +34,13 @@ def test_what_was_odd_on_a_node_is_a_warning():
         "node1": {"ending": "ok", "strays": 2, "ended": 0, "telemetry": None},
         "node2": {"ending": "ok", "strays": 0, "ended": 3, "telemetry": None},
         "node3": {"ending": "timeout", "strays": 0, "ended": 4, "telemetry": None},
+        "node4": {"ending": "ok", "ended": 1, "reason": "still alive 5 s after SIGKILL: 7 (train)"},
+        "node5": {"ending": "timeout", "ended": 1, "reason": "not done after 5 s; still alive"},
     }
     assert repeat_of(recorded(ONE, 1, 10.0, nodes=nodes))["warnings"] == [
         "node1: 2 processes of an earlier run were ended before",
         "node2: 3 processes outlived the launcher and were ended",
+        "node4: still alive 5 s after SIGKILL: 7 (train)",
     ]
 
 

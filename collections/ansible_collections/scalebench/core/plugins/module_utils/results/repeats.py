@@ -132,9 +132,11 @@ def _warnings(nodes: Mapping[str, NodeRun]) -> List[str]:
         if node.get("strays"):
             words = f"{node['strays']} processes of an earlier run were ended before"
             warnings.append((name, words))
-        if node.get("ended") and node.get("ending") == "ok":
-            words = f"{node['ended']} processes outlived the launcher and were ended"
-            warnings.append((name, words))
+        if node.get("ending") == "ok":
+            outlived = f"{node.get('ended')} processes outlived the launcher and were ended"
+            # A reason is given for what could not be ended, or not be kept.
+            words = node.get("reason") or (outlived if node.get("ended") else "")
+            warnings += [(name, words)] if words else []
         telemetry = node.get("telemetry")
         if telemetry and telemetry.get("gpu"):
             warnings.append((name, f"the GPUs were not sampled: {telemetry['gpu']}"))
