@@ -117,6 +117,26 @@ def test_a_driver_that_crashes_costs_its_samples_alone(tmp_path, monkeypatch):
     assert told["telemetry"]["samples"] > 5
 
 
+INTERRUPTED = """
+import os, signal
+fork = os.fork
+
+def interrupted():
+    pid = fork()
+    if pid:
+        os.kill(os.getpid(), signal.SIGTERM)
+    return pid
+
+os.fork = interrupted
+"""
+
+
+def test_a_signal_while_the_process_of_the_driver_starts_ends_the_repeat_alone(tmp_path):
+    told = supervise(tmp_path, "exec sleep 30", sampler=INTERRUPTED)
+    assert (told["ending"], told["reason"]) == ("interrupted", "the supervisor got SIGTERM")
+    assert told["ended"] == 1, "the process of the driver is none of the repeat's"
+
+
 LEFT_ALONE = """
 import os, signal
 from pathlib import Path

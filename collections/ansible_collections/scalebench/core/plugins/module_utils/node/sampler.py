@@ -127,12 +127,13 @@ class _Driver:
                 pid = os.fork()
                 if pid == 0:
                     self._serve()
+                # Before a signal is heeded again, whose handler raises.
+                self.pid = pid
+                self._theirs.close()
             except OSError:  # No more processes: the repeat goes on, and perhaps the next works.
                 return []
             finally:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            self.pid = pid
-            self._theirs.close()
         end = time.monotonic() + patience
         heard = self._heard(end)
         if not self._asked:
