@@ -86,6 +86,8 @@ class Sampler:
         hangs = self._driver.end()
         self._telemetry.add_gpus(_gpus_of(answers))
         unanswered = f"NVML has not answered for {10 * _PATIENCE:g} s{hangs}"
+        if self._driver.ended:
+            unanswered = "the process that calls NVML crashed or was ended"
         reason = answers[-1].get("reason", unanswered) if answers else unanswered
         sampling_seconds = self._cpu_seconds + self._driver.seconds + time.thread_time() - start
         summary = self._telemetry.summary(after, own_seconds, sampling_seconds)
@@ -104,12 +106,14 @@ class _Driver:
     A call of a driver may hang: it would hold up the time limits of the repeat. One that hangs in
     the kernel for good would keep this process from its end, SIGKILL or not.
 
-    ``pid`` is None before the first question; ``seconds`` is the CPU time of the process.
+    ``pid`` is None before the first question; ``seconds`` is the CPU time of the process; ``ended``
+    is whether it was found to have ended by itself.
     """
 
     def __init__(self, indices: Optional[Sequence[int]]) -> None:
         self.pid: Optional[int] = None
         self.seconds = 0.0
+        self.ended = False
         self._indices = indices
         self._ours, self._theirs = socket.socketpair()
         self._answers = self._ours.makefile("rb")
@@ -149,6 +153,7 @@ class _Driver:
             return []
         line = self._answers.readline()
         if not line:
+            self.ended = True
             return []
         self._asked = False
         answer = json.loads(line)
