@@ -106,12 +106,17 @@ import os
 from ansible_collections.scalebench.core.plugins.module_utils.node import sampler
 sampler.find_nvml = lambda: os.abort()
 """
+# Before it has read a question, as where memory is short.
+CRASHES_EARLY = """
+import os, time
+from ansible_collections.scalebench.core.plugins.module_utils.node import sampler
+sampler.end_with_parent = lambda: time.sleep(0.1) or os.abort()
+"""
 
 
-def test_a_driver_that_crashes_costs_its_samples_alone(tmp_path, monkeypatch):
-    start = 'sys.path.insert(0, "collections")\n'
-    monkeypatch.setitem(globals(), "SUPERVISE", SUPERVISE.replace(start, start + CRASHES))
-    told = supervise(tmp_path, "sleep 2")
+@pytest.mark.parametrize("crashes", [CRASHES, CRASHES_EARLY])
+def test_a_driver_that_crashes_costs_its_samples_alone(tmp_path, crashes):
+    told = supervise(tmp_path, "sleep 2", sampler=crashes)
     assert (told["ending"], told["reason"], told["ended"]) == ("ok", "", 0)
     reason = "not sampled: the process that calls NVML crashed or was ended"
     assert told["telemetry"]["gpu"] == reason

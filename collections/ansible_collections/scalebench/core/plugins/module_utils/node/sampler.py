@@ -151,8 +151,10 @@ class _Driver:
         patience = max(0.0, end - time.monotonic())
         if not self._asked or not select.select([self._ours], [], [], patience)[0]:
             return []
-        line = self._answers.readline()
-        if not line:
+        line = b""
+        with contextlib.suppress(ConnectionResetError):  # It ended with the question unread.
+            line = self._answers.readline()
+        if not line.endswith(b"\n"):
             self.ended = True
             return []
         self._asked = False
