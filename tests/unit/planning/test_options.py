@@ -89,9 +89,10 @@ def test_warm_up_may_be_none():
     ],
 )
 def test_a_misspelt_option_is_told_with_the_one_meant(name, meant):
-    assert misspelt([name], ["campaign"]) == [
-        f"-e {name}: there is no option {name!r}; did you mean {meant!r}?"
-    ]
+    said = f"-e {name}: there is no option {name!r}; did you mean {meant!r}?"
+    assert misspelt([name], ["campaign", *OPTIONS]) == [said]
+    elsewhere = " Only playbooks that run a campaign read it, as bench.yml"
+    assert misspelt([name], ["campaign"]) == [said + (elsewhere if meant != "campaign" else "")]
 
 
 def test_words_that_give_no_variable_are_refused():

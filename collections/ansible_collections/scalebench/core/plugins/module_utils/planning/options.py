@@ -251,6 +251,8 @@ def misspelt(names: Iterable[str], known: Iterable[str], of_roles: Iterable[str]
             )
         elif meant:
             sentences.append(f"-e {name}: there is no option {name!r}; did you mean {meant!r}?")
+            if meant in OPTIONS and meant not in read:
+                sentences[-1] += " Only playbooks that run a campaign read it, as bench.yml"
     return sentences
 
 
