@@ -18,7 +18,9 @@ options:
     elements: str
     required: true
   machines:
-    description: Machines that the packages for it are built for, as uname -m has them; none, any.
+    description:
+      - Machines that the packages for it are built for, as uname -m names them.
+      - An empty list stands for all.
     type: list
     elements: str
     default: []
