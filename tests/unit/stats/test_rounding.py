@@ -2,9 +2,11 @@
 
 import math
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.stats.rounding import (
     ROUNDINGS,
     round_as,
@@ -77,6 +79,12 @@ def test_large_numbers_keep_their_size(rounding):
 def test_no_number_is_an_error(value):
     with pytest.raises(ValueError, match="finite number"):
         round_as(value)
+
+
+def test_the_filter_documents_every_rule():
+    text = (Path(__file__).parents[3] / "filter_plugins/round_as.yml").read_text()
+    documented = yaml.safe_load(text)["DOCUMENTATION"]["options"]["rounding"]["choices"]
+    assert documented == [*ROUNDINGS]
 
 
 def test_unknown_rule_is_an_error_that_lists_the_rules():

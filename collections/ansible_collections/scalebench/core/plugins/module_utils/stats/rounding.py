@@ -75,7 +75,6 @@ ROUNDINGS: Dict[str, Callable[[float], float]] = {
     "truncate_0": _truncate(0),
     "truncate_2": _truncate(2),
     "truncate_3": _truncate(3),
-    "g3": _significant(3),
     "g4": _significant(4),
     "g5": _significant(5),
     "g6": _significant(6),
@@ -101,5 +100,5 @@ def round_speed(value: Any, rounding: str = "numpy_2") -> float:
 
     :raises ValueError: as :func:`round_as`.
     """
-    rounded, digits = round_as(value, rounding), ROUNDINGS["g3"](float(value))
+    rounded, digits = round_as(value, rounding), _significant(3)(float(value))
     return digits if abs(value) < 1 and abs(digits - value) < abs(rounded - value) else rounded
