@@ -53,3 +53,12 @@ def test_logs_that_count_different_things_have_no_speed_up():
         assert cell["speedup"] is None
         why = "the logs count in different units: images/s, samples/s, tokens/s"
         assert cell["speedup_reason"] == why
+
+
+def test_what_counts_different_things_is_not_compared():
+    plan, runs = campaign({"1n1g": [10000.0] * 3, "2n1g": [150.0] * 3})
+    warned = [len(cell["warnings"]) for cell in build_results(plan, runs)["cells"]]
+    assert warned == [0, 1]
+    for run in runs[3:]:
+        run["facts"]["unit"] = "sequences/s"
+    assert [cell["warnings"] for cell in build_results(plan, runs)["cells"]] == [[], []]

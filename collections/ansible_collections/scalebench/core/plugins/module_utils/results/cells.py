@@ -207,8 +207,7 @@ def _apart(members: Sequence[MeasuredCell]) -> Optional[str]:
     units = {
         one["unit"] for cell in members for one in with_speed(cell["repeats"]) if "unit" in one
     }
-    # A sample may be any of the others.
-    if len(units - {"samples/s"}) < 2:
+    if not checks.units_differ(units):
         return None
     return f"the logs count in different units: {', '.join(sorted(units))}"
 

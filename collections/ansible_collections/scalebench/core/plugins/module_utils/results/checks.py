@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from ..records.cells import CellKey, cell_key, task_values
 from ..records.factors import is_strong
@@ -12,7 +12,7 @@ from ..running import invariants
 from ..stats.rounding import round_speed
 from .repeats import UNKNOWN_WAY
 
-__all__ = ["RULES", "applied_checks", "broken", "warnings"]
+__all__ = ["RULES", "applied_checks", "broken", "units_differ", "warnings"]
 
 Cells = Sequence[MeasuredCell]
 Findings = Dict[CellKey, List[Finding]]
@@ -211,8 +211,15 @@ def _against_smaller(cell: MeasuredCell, below: Optional[MeasuredCell]) -> Itera
         )
 
 
+def units_differ(units: Iterable[Optional[str]]) -> bool:
+    """Return whether throughputs of some units count different things: a sample may be any."""
+    return len({*units} - {"samples/s", None}) > 1
+
+
 def _is_below(cell: MeasuredCell, other: MeasuredCell, per_device: bool = False) -> bool:
     """Return whether the whole interval of a cell's median is below that of the other's."""
+    if units_differ((cell["unit"], other["unit"])):
+        return False
     ours, theirs = _bounds(cell, per_device), _bounds(other, per_device)
     return ours is not None and theirs is not None and ours[1] < theirs[0] * (1 - _MARGIN)
 
