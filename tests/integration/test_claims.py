@@ -66,6 +66,7 @@ def cluster(tmp_path):
         "scalebench_work_dir": f"{tmp_path}/{{{{ inventory_hostname }}}}",
         "scalebench_state_dir": str(tmp_path),
         "ansible_python_interpreter": "{{ ansible_playbook_python }}",
+        "scalebench_bytecode": True,
     }
     (tmp_path / "hosts.json").write_text(json.dumps(inventory))
     for name in NODES:

@@ -20,6 +20,7 @@ def plan(tmp_path):
         connection = {
             "ansible_connection": "local",
             "ansible_python_interpreter": sys.executable,
+            "scalebench_bytecode": True,
             "scalebench_work_dir": str(tmp_path / "node"),
             "framework_python": sys.executable,
             "campaign_results_dir": str(tmp_path / "results"),
