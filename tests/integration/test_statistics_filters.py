@@ -71,7 +71,7 @@ def test_every_example_in_the_documentation_runs(tmp_path):
     assert "352.72 352.71" in run.stdout
     assert "finding: equivalent" in run.stdout
     assert "throughput: 385.096" in run.stdout
-    assert "| 1n1g     | 0.0007 |" in run.stdout
+    assert "| 1n1g     | 0.00074 |" in run.stdout
 
 
 def test_ansible_doc_shows_every_filter():
