@@ -193,5 +193,6 @@ def test_false_alarms_of_nine_cells_together():
 def test_rounding_of_small_throughputs_is_that_of_their_third_digit():
     """A share of 1 % at most, where the two places of others would be all of it."""
     assert log_ratio([0.00123, 0.00124], [0.001, 0.00101]).standard_error < 0.02
-    assert math.sqrt(12 * rounding(math.log(0.5))) == pytest.approx(0.002)
+    assert math.sqrt(12 * rounding(math.log(0.05))) == pytest.approx(0.002)
+    assert math.sqrt(12 * rounding(math.log(0.5))) == pytest.approx(0.02)
     assert math.sqrt(12 * rounding(math.log(50.0))) == pytest.approx(0.0002)
