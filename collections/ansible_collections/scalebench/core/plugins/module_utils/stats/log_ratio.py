@@ -37,8 +37,8 @@ __all__ = [
 # A change that does not matter, as a share, and the error of each test that a change is smaller.
 # Campaigns and published figures are compared by the same two.
 MARGIN, EQUIVALENCE_ALPHA = 0.02, 0.05
-# Throughputs are rounded to two places (rule numpy_2), below 1 to three digits. Other programs print
-# two places there too, and so did ours; below 0.1 these would say nothing.
+# Throughputs are rounded to two places (rule numpy_2), below 1 to three digits. Other programs
+# print two places there too, and so did ours; below 0.1 these would say nothing.
 _RESOLUTION, _SMALL, _DIGITS = 0.01, 0.1, 3
 
 
