@@ -87,11 +87,9 @@ os.kill = lambda pid, number: None if number == signal.SIGKILL else kill(pid, nu
 """
 
 
-def test_a_driver_that_hangs_in_the_kernel_keeps_no_supervisor(tmp_path, monkeypatch):
-    start = 'sys.path.insert(0, "collections")\n'
-    monkeypatch.setitem(globals(), "SUPERVISE", SUPERVISE.replace(start, start + IN_THE_KERNEL))
+def test_a_driver_that_hangs_in_the_kernel_keeps_no_supervisor(tmp_path):
     # Returns when nothing has the output any more.
-    told = supervise(tmp_path, "sleep 1")
+    told = supervise(tmp_path, "sleep 1", sampler=IN_THE_KERNEL)
     assert (told["ending"], told["reason"], told["ended"]) == ("ok", "", 0)
     reason = told["telemetry"]["gpu"]
     pid = re.search(r"; process (\d+) hangs in the kernel \(state D\): see dmesg$", reason)
@@ -158,12 +156,11 @@ sampler.GpuSampler = Waits
 """
 
 
-def test_a_supervisor_that_is_killed_takes_the_process_of_its_driver_along(tmp_path, monkeypatch):
-    start, file = 'sys.path.insert(0, "collections")\n', tmp_path / "driver"
-    injected = LEFT_ALONE.replace("FILE", repr(str(file)))
-    monkeypatch.setitem(globals(), "SUPERVISE", SUPERVISE.replace(start, start + injected))
+def test_a_supervisor_that_is_killed_takes_the_process_of_its_driver_along(tmp_path):
+    file = tmp_path / "driver"
+    script = f"until [ -s {file} ]; do sleep 0.1; done; kill -9 $PPID"
     with pytest.raises(subprocess.CalledProcessError):
-        supervise(tmp_path, f"until [ -s {file} ]; do sleep 0.1; done; kill -9 $PPID")
+        supervise(tmp_path, script, sampler=LEFT_ALONE.replace("FILE", repr(str(file))))
     pid = int(file.read_text())
     for _ in range(50):
         process = read_process(pid)

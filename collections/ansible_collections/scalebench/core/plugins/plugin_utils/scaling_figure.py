@@ -14,6 +14,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.plots impor
     GREY,
     INK,
     MUTED,
+    value_of,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import NUMBERS, STYLE
 from matplotlib.axes import Axes
@@ -181,12 +182,10 @@ def _draw_measured(axes: Axes, one: Series, figure: str, colour: str, marker: st
 def _draw_values(axes: Axes, one: Series, figure: str) -> None:
     """Write the median at its marker, where few enough series leave room."""
     for point in _points_of(one, figure):
-        value = _values(one, point, figure)["median"]
-        # As in the tables, whose speed-up is a quotient of rounded medians.
-        own = {"speedup": point["speedup"], "efficiency": 100 * (point["efficiency"] or 0)}
-        place = (point["devices"], value)
+        place = (point["devices"], _values(one, point, figure)["median"])
         below = {"xytext": (3, -15), "textcoords": "offset points", "fontsize": 9}
-        axes.annotate(written(own.get(figure, value), 2), place, color=INK, **below)
+        # As in the tables, whose speed-up is a quotient of rounded medians.
+        axes.annotate(written(value_of(point, figure), 2), place, color=INK, **below)
 
 
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]

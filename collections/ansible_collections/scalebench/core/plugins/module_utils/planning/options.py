@@ -150,6 +150,7 @@ _ALIASES = {
     "warmup_steps": "warmup",
     "warm_up": "warmup",
 }
+_BY_CAMPAIGNS = "only playbooks that run a campaign read it, as bench.yml"
 # A report takes parameters of its rule too, under another name.
 _OF_RULE = ("warmup", "iterations")
 
@@ -230,7 +231,7 @@ def misspelt(names: Iterable[str], known: Iterable[str], of_roles: Iterable[str]
     for name in sorted(given):
         rest = _without_role(name)
         if name in OPTIONS:
-            sentences.append(f"-e {name}: only playbooks that run a campaign read it, as bench.yml")
+            sentences.append(f"-e {name}: {_BY_CAMPAIGNS}")
             if name in _OF_RULE:
                 sentences[-1] += (
                     "; report.yml takes it as parameter of its rule:"
@@ -252,7 +253,7 @@ def misspelt(names: Iterable[str], known: Iterable[str], of_roles: Iterable[str]
         elif meant:
             sentences.append(f"-e {name}: there is no option {name!r}; did you mean {meant!r}?")
             if meant in OPTIONS and meant not in read:
-                sentences[-1] += " Only playbooks that run a campaign read it, as bench.yml"
+                sentences[-1] += f" {_BY_CAMPAIGNS.capitalize()}"
     return sentences
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "drawn_figures",
     "inline_svg",
     "plot_series",
+    "value_of",
 ]
 
 FIGURES = {
@@ -135,7 +136,7 @@ def describe(series: Sequence[Series], figure: str) -> str:
     title, unit = _FIGURES[figure]
     groups = []
     for one in series[:_MOST_DESCRIBED]:
-        drawn = [(point["topology"], _value(point, figure)) for point in one["points"]]
+        drawn = [(point["topology"], value_of(point, figure)) for point in one["points"]]
         values = ", ".join(
             f"{place} {shown(value, 2)}" for place, value in drawn if value is not None
         )
@@ -147,7 +148,8 @@ def describe(series: Sequence[Series], figure: str) -> str:
     return f"{title} by topology. " + ("; ".join(groups) + "." if groups else nothing)
 
 
-def _value(point: Mapping[str, Any], figure: str) -> Optional[float]:
+def value_of(point: Mapping[str, Any], figure: str) -> Optional[float]:
+    """Return what tables have of a point, an efficiency in percent; None for nothing."""
     if figure == "throughput":
         return float(point["median"])
     if figure == "step_time":
