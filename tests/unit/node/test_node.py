@@ -389,6 +389,7 @@ def test_a_program_that_sigkill_does_not_end_is_left(monkeypatch):
     with pytest.raises(ValueError, match=r"sleep: no answer within 0.1 s, as you see"):
         programs.run_program(["sleep", "20"], 0.1, ", as you see")
     assert started[0].poll() is None
+    assert started[0].stdout.closed and started[0].stderr.closed
     started[0].terminate()
     started[0].wait()
 
