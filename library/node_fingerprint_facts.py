@@ -61,7 +61,8 @@ fingerprint:
   description:
     - Hardware and software of the node; null where the node does not report a value.
     - C(gpus) and C(cpu_model), C(cores), C(hostname), C(machine_id) identify the node;
-      a campaign continues only if they are unchanged. The rest is recorded - C(gpu_settings),
+      a campaign continues only if they are unchanged. C(cores) are those that affinity and CPU
+      quotas leave to this account's processes. The rest is recorded - C(gpu_settings),
       C(interfaces), C(infiniband), C(numa_nodes), and in C(frameworks) the packages of each
       interpreter, read without starting it.
   type: dict
@@ -146,6 +147,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters 
     why_not,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.node.machine import (
+    cores,
     devices,
     digests,
     texts,
@@ -195,7 +197,7 @@ def main() -> None:
         hostname=socket.gethostname(),
         kernel=platform.release(),
         python=platform.python_version(),
-        cores=len(os.sched_getaffinity(0)),
+        cores=cores(),
         disk_free_mib=free_mib(module.params["work_dir"]),
         frameworks={
             framework: {

@@ -116,7 +116,7 @@ def refuse_others(cluster, first):
 def ranks_of(cluster):
     """Yield each training rank with the run it belongs to."""
     for process, run in marked(str(cluster.state)):
-        if "LOCAL_RANK" in environment(process.pid):
+        if "LOCAL_RANK" in environment(process):
             yield process, run
 
 

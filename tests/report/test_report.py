@@ -348,6 +348,12 @@ def test_a_misspelt_variable_is_refused_before_anything_is_written(report, campa
     assert not (campaign / "report.md").exists()
 
 
+def test_a_factor_that_only_campaigns_read_is_refused(report, campaign):
+    runner = report(campaign="mine", campaign_results_dir=str(campaign.parent), sequence_length=128)
+    assert runner.rc != 0
+    assert "-e sequence_length: only playbooks that run a campaign read it" in failure(runner)
+
+
 def test_campaign_by_its_name(report, campaign):
     runner = report(campaign="mine", campaign_results_dir=str(campaign.parent))
     assert changed(runner) == 1

@@ -149,7 +149,7 @@ class Cluster:
 
     def ranks(self) -> dict[str, Process]:
         """Return the processes of the training ranks by node."""
-        started = [(process, environment(process.pid)) for process in self.processes()]
+        started = [(process, environment(process)) for process in self.processes()]
         return {own["SCALEBENCH_NODE"]: rank for rank, own in started if "LOCAL_RANK" in own}
 
     def running(self) -> list[str]:

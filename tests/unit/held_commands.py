@@ -133,6 +133,7 @@ HELD: dict[str, Held] = {
     },
     "kill": Held(NOTHING, "POSIX: only -HUP is used"),
     "sh": Held(NOTHING, "POSIX: only -c is used"),
+    "cat": Held(NOTHING, "POSIX: no option is used"),
     "sleep": Held(NOTHING, "POSIX: no option is used"),
     # Words that the user gives.
     "drain and resume": Held(NOTHING, "the words of the user's two options of role nvidia_driver"),

@@ -127,7 +127,8 @@ def test_no_variable_that_the_docs_list_is_taken_for_misspelt():
     of_options = [f"campaign_{name}" for name in OPTIONS]
     assert misspelt(listed, [*known, *of_options]) == []
     assert misspelt(listed, []) == [
-        f"-e {name}: only playbooks that run role campaign read {name}"
+        f"-e {name}: only playbooks that run role campaign read {name}; what several playbooks"
+        " share can be in the inventory, as in group_vars/all"
         for name in sorted({*listed} & {*of_options})
     ]
     assert not {*known} & role_variables()
@@ -140,6 +141,15 @@ def test_a_misspelt_variable_of_a_role_is_told_with_the_one_meant():
     for wrong, meant in (("campaign_retri", "campaign_retry"), ("campaign_nam", "campaign_name")):
         assert f"did you mean {meant!r}?" in misspelt([wrong], ["campaign"])[0]
     assert misspelt(["my_cuda_version", "site_nccl"], ["diagnosis"]) == []
+
+
+def test_a_factor_of_a_benchmark_is_an_option_where_its_folder_is_named(tmp_path):
+    given = ["campaign", "sequence_length"]
+    (said,) = misspelt(given, ["campaign"], str(ROOT / "benchmarks"))
+    assert said.startswith("-e sequence_length: only playbooks that run a campaign read it")
+    (tmp_path / "broken.yml").write_text("{")
+    for folder in (tmp_path, tmp_path / "none", ""):
+        assert misspelt(given, ["campaign"], str(folder)) == []
 
 
 @pytest.mark.parametrize(

@@ -454,7 +454,7 @@ def test_the_fingerprint_of_this_machine(run, tmp_path, monkeypatch):
         left.wait()
     facts = found["fingerprint"]
     assert (facts["node"], facts["hostname"]) == ("node1", socket.gethostname())
-    assert facts["cores"] == len(os.sched_getaffinity(0))
+    assert 1 <= facts["cores"] <= len(os.sched_getaffinity(0))
     assert facts["kernel"] == os.uname().release
     assert facts["python"] == ".".join(map(str, sys.version_info[:3]))
     assert facts["gpus"] == []

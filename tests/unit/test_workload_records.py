@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import subprocess
 import sys
 
@@ -11,6 +12,27 @@ from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import
 from trainers import ROOT, facts, interpreter, run
 
 pytest.importorskip("PIL", reason="needs Pillow to make the small set")
+# The crops of one picture over and over, by epoch and rank.
+CROPS = """
+import sys, types
+from pathlib import Path
+import tensorflow.compat.v2 as tf
+from common.ranks import Place
+from resnet50 import tensorflow_data
+tf.enable_v2_behavior()
+options = types.SimpleNamespace(
+    seed=1, data_dir=Path(sys.argv[1]), batch_size=8, workers=1, image_size=8
+)
+seen = set()
+for rank in (0, 1):
+    tf.random.set_seed(1)
+    feed = tensorflow_data.from_records(options, Place(rank, 2, rank, 2), "NHWC")
+    for epoch, _batch, images, _labels in feed:
+        seen.add(images.numpy().tobytes())
+        if epoch:
+            break
+print(len(seen))
+"""
 LENGTH = ("--warmup=1", "--batch-size=4", "--device=cpu", "--data=real", "--workers=1")
 
 
@@ -39,6 +61,16 @@ def test_a_trainer_reads_records_of_its_framework(small, tmp_path, benchmark, fr
     ended = run([*trainer, source, "--iterations=5", f"--data-dir={tmp_path}"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "bad_data"
+
+
+def test_tensorflow_crops_differ_between_epochs_and_ranks(small, tmp_path):
+    shard = next((small / "tfrecord").glob("train-*")).read_bytes()
+    first = shard[: struct.unpack("<Q", shard[:8])[0] + 16]
+    (tmp_path / "tfrecord").mkdir()
+    for rank in range(2):
+        (tmp_path / f"tfrecord/train-0000{rank}-of-00002").write_bytes(first * 8)
+    ended = run([interpreter("tensorflow_ngc", "tensorflow"), "-c", CROPS, tmp_path])
+    assert ended.stdout.strip() == "4", ended.stderr
 
 
 def test_tensorflow_evaluates_after_each_epoch(small):

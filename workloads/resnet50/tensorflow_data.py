@@ -93,11 +93,13 @@ def _epoch(shards, options, place, epoch):
     if not whole:
         dataset = dataset.shard(place.world_size, place.rank)
     dataset = dataset.shuffle(SHUFFLED, options.seed + epoch)
-    dataset = dataset.map(lambda record: _augmented(record, options), max(1, options.workers))
+    # TensorFlow's operations begin anew with each epoch, and alike on all ranks.
+    seed = random.Random(f"{options.seed} {epoch} {place.rank}").getrandbits(31)
+    dataset = dataset.map(lambda record: _augmented(record, options, seed), max(1, options.workers))
     return dataset.batch(options.batch_size, drop_remainder=True).prefetch(2)
 
 
-def _augmented(record, options):
+def _augmented(record, options, seed):
     """Return pixels on 0-255 and the label from 0 of one record.
 
     The crop is that of ``images.random_crop``, drawn by TensorFlow's own operation.
@@ -113,7 +115,7 @@ def _augmented(record, options):
     begin, size, _ = tf.image.sample_distorted_bounding_box(
         tf.io.extract_jpeg_shape(encoded),
         tf.zeros((1, 0, 4)),
-        seed=options.seed,
+        seed=seed,
         area_range=(0.08, 1.0),
         aspect_ratio_range=(3 / 4, 4 / 3),
         max_attempts=10,
@@ -122,7 +124,7 @@ def _augmented(record, options):
     window = tf.concat([begin[:2], size[:2]], 0)
     image = tf.image.decode_and_crop_jpeg(encoded, window, channels=3)
     image = tf.image.resize(image, (options.image_size, options.image_size))
-    image = tf.image.random_flip_left_right(image, options.seed)
+    image = tf.image.random_flip_left_right(image, seed)
     return image, tf.cast(features["image/class/label"] - 1, tf.int32)
 
 

@@ -1,5 +1,8 @@
 """The input of the fingerprint: files and tools."""
 
+import os
+from pathlib import Path
+
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import (
     fingerprint,
@@ -53,3 +56,51 @@ def test_each_file_has_a_digest_and_caches_have_none(tmp_path):
     after = machine.digests(str(tmp_path))
     assert [path for path in after if after[path] != before[path]] == ["train.py"]
     assert machine.digests(str(tmp_path / "nowhere")) == {}
+
+
+CPU = "/sys/fs/cgroup/cpu"
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "count"),
+    [
+        ("0::/\n", {}, 64),
+        ("0::/\n", {"/sys/fs/cgroup/cpu.max": "400000 100000\n"}, 4),
+        ("0::/a.slice/b.scope\n", {"/sys/fs/cgroup/a.slice/cpu.max": "250000 100000\n"}, 2),
+        (
+            "0::/a/b\n",
+            {
+                "/sys/fs/cgroup/a/cpu.max": "max 100000\n",
+                "/sys/fs/cgroup/a/b/cpu.max": "50000 100000\n",
+                "/sys/fs/cgroup/c/cpu.max": "1 100000\n",
+            },
+            1,
+        ),
+        ("0::/\n", {"/sys/fs/cgroup/cpu.max": "9900000 100000\n"}, 64),
+        # A container of version 1, whose path is that of its host.
+        (
+            "3:cpuacct,cpu:/docker/4f\n1:cpuset:/x\n0::/y\n",
+            {f"{CPU}/cpu.cfs_quota_us": "400000\n", f"{CPU}/cpu.cfs_period_us": "100000\n"},
+            4,
+        ),
+        (
+            "3:cpu:/batch/job\n",
+            {
+                f"{CPU}/cpu.cfs_quota_us": "-1\n",
+                f"{CPU}/cpu.cfs_period_us": "100000\n",
+                f"{CPU}/batch/cpu.cfs_quota_us": "800000\n",
+                f"{CPU}/batch/cpu.cfs_period_us": "100000\n",
+            },
+            8,
+        ),
+    ],
+)
+def test_cores_are_those_that_affinity_and_quotas_leave(
+    tmp_path, monkeypatch, groups, files, count
+):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: set(range(64)))
+    for path, text in {"/proc/self/cgroup": groups, **files}.items():
+        file = Path(f"{tmp_path}{path}")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    assert machine.cores(str(tmp_path)) == count

@@ -389,6 +389,7 @@ def test_a_program_that_sigkill_does_not_end_is_left(monkeypatch):
     with pytest.raises(ValueError, match=r"sleep: no answer within 0.1 s, as you see"):
         programs.run_program(["sleep", "20"], 0.1, ", as you see")
     assert started[0].poll() is None
+    assert started[0].stdout.closed and started[0].stderr.closed
     started[0].terminate()
     started[0].wait()
 
@@ -425,12 +426,42 @@ def test_the_unit_of_a_process_is_named(monkeypatch, groups, unit):
 def test_processes_are_read_with_children_and_environment():
     child = subprocess.Popen(["sleep", "90"], env={"A": "b"})
     try:
-        wait_until(lambda: environment(child.pid) == {"A": "b"})
+        wait_until(lambda: environment(read_process(child.pid)) == {"A": "b"})
         assert read_process(child.pid).parent == os.getpid()
         assert child.pid in [process.pid for process in descendants(os.getpid())]
     finally:
         end_processes(lambda: [p for p in descendants(os.getpid()) if p.pid == child.pid])
     assert child.wait(timeout=5) == -signal.SIGTERM
+
+
+# In state D until the process that it forked starts a program or ends.
+HANGS = """
+import ctypes, os, signal
+if ctypes.CDLL(None).vfork():
+    os._exit(0)
+signal.pause()
+"""
+
+
+@pytest.mark.parametrize("locked", [False, True])
+def test_memory_that_is_locked_in_the_kernel_is_waited_for_shortly(tmp_path, monkeypatch, locked):
+    hangs = subprocess.Popen([sys.executable, "-c", HANGS, "word"], env={"A": "b"})
+    try:
+        wait_until(lambda: read_process(hangs.pid).state == "D")
+        (forked,) = descendants(hangs.pid)
+        if locked:
+            cat = tmp_path / "cat"
+            cat.write_text("#!/bin/sh\nexec sleep 60\n")
+            cat.chmod(0o755)
+            monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        process = read_process(hangs.pid)
+        found = (process.command.split()[-1], environment(process))
+    finally:
+        hangs.kill()
+        hangs.wait()
+    os.kill(forked.pid, signal.SIGKILL)
+    name = os.path.basename(sys.executable)
+    assert found == ((f"[{name}]", {}) if locked else ("word", {"A": "b"}))
 
 
 def test_an_interpreter_of_another_machine_is_passed_over(tmp_path, monkeypatch):

@@ -97,15 +97,11 @@ def test_nvml_that_does_not_start_is_a_reason():
     assert sampler.close() == "NVML: Driver Not Loaded"
 
 
-@pytest.mark.parametrize("node_has_gpu, told", [(True, "libnvidia-none.so"), (False, "")])
-def test_a_library_that_is_missing_matters_only_where_there_is_a_gpu(
-    monkeypatch, node_has_gpu, told
-):
-    monkeypatch.setattr(gpus.nvidia_smi, "SIGNS", ("/pro[a-c]",) if node_has_gpu else ("/no/such",))
+def test_a_library_that_is_missing_is_a_reason(monkeypatch):
     monkeypatch.setattr(gpus.nvml, "LIBRARY", "libnvidia-none.so.1")
     nvml, reason = find_nvml()
     assert nvml is None
-    assert told in reason and bool(told) == bool(reason)
+    assert "libnvidia-none.so" in reason
     assert GpuSampler(nvml, reason).close() == reason
 
 

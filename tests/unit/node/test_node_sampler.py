@@ -29,16 +29,22 @@ argv = ["sh", "-c", script]
 print(json.dumps(supervise(argv, log, {}, timeout, 0, sample_interval=interval)))
 """
 
+WITH_A_DRIVER = """
+from ansible_collections.scalebench.core.plugins.module_utils.node import sampler
+sampler.driver_paths = lambda: ["/dev/nvidia0"]
+"""
+
 
 def supervise(tmp_path, script, interval=0.2, timeout=0, sampler=""):
     """Run a shell script under a supervisor in a process of its own; return its answer.
 
-    :param sampler: code that puts another one of GPUs in the place of ours.
+    :param sampler: code that puts another one of GPUs in the place of ours, on a node with some.
     """
     arguments = json.dumps([script, str(tmp_path / "x.log"), interval, timeout])
     start = 'sys.path.insert(0, "collections")\n'
+    stand_in = WITH_A_DRIVER + sampler if sampler else ""
     done = subprocess.run(
-        [sys.executable, "-c", SUPERVISE.replace(start, start + sampler), arguments],
+        [sys.executable, "-c", SUPERVISE.replace(start, start + stand_in), arguments],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -139,6 +145,20 @@ def test_a_signal_while_the_process_of_the_driver_starts_ends_the_repeat_alone(t
     told = supervise(tmp_path, "exec sleep 30", sampler=INTERRUPTED)
     assert (told["ending"], told["reason"]) == ("interrupted", "the supervisor got SIGTERM")
     assert told["ended"] == 1, "the process of the driver is none of the repeat's"
+
+
+NO_DRIVER = """
+import os
+sampler.driver_paths = list
+os.fork = os.abort
+"""
+
+
+def test_a_node_without_a_driver_has_no_process_for_it(tmp_path):
+    told = supervise(tmp_path, "sleep 1", sampler=NO_DRIVER)
+    assert (told["ending"], told["reason"]) == ("ok", "")
+    assert told["telemetry"]["samples"] > 2
+    assert not {"gpu", "gpus"} & set(told["telemetry"])
 
 
 LEFT_ALONE = """

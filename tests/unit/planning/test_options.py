@@ -128,10 +128,13 @@ def test_a_misspelt_variable_of_role_campaign_is_told_with_the_one_meant(name, m
     assert misspelt(known, known) == []
 
 
+FOR_ALL = "; what several playbooks share can be in the inventory, as in group_vars/all"
+
+
 @pytest.mark.parametrize("name", ["campaign_precision", "campaign_precison"])
 def test_a_playbook_without_role_campaign_refuses_its_variables(name):
     assert misspelt([name, "campaign_owner", "campaign_benchmarks_dir"], ["output_dir"]) == [
-        f"-e {name}: only playbooks that run role campaign read campaign_precision"
+        f"-e {name}: only playbooks that run role campaign read campaign_precision{FOR_ALL}"
     ]
     assert misspelt([name], ["precision"]) == [
         f"-e {name}: there is no option {name!r}; did you mean 'precision'?"
@@ -144,11 +147,24 @@ def test_a_variable_of_the_users_own_is_not_taken_for_misspelt():
 
 def test_an_option_that_the_playbook_does_not_read_is_refused():
     assert misspelt(["precision", "warmup", "campaign"], ["campaign"]) == [
-        "-e precision: only playbooks that run a campaign read it, as bench.yml",
-        "-e warmup: only playbooks that run a campaign read it, as bench.yml; report.yml takes it"
-        """ as parameter of its rule: -e '{"report_parameters": {"warmup": NUMBER}}'""",
+        f"-e precision: only playbooks that run a campaign read it, as bench.yml{FOR_ALL}",
+        f"-e warmup: only playbooks that run a campaign read it, as bench.yml{FOR_ALL}; report.yml"
+        """ takes it as parameter of its rule: -e '{"report_parameters": {"warmup": NUMBER}}'""",
     ]
     assert misspelt(OPTIONS, OPTIONS) == []
+
+
+def test_a_factor_that_a_benchmark_declares_is_refused_as_other_options_are():
+    given = ["campaign_experts", "expert", "experts", "my_rack"]
+    assert misspelt(given, ["campaign"], [], ["experts"]) == [
+        "-e campaign_experts: only playbooks that run role campaign read campaign_experts"
+        + FOR_ALL,
+        "-e expert: there is no option 'expert'; did you mean 'experts'? Only playbooks that run a"
+        " campaign read it, as bench.yml",
+        f"-e experts: only playbooks that run a campaign read it, as bench.yml{FOR_ALL}",
+    ]
+    assert misspelt(["experts"], ["experts"], [], ["experts"]) == []
+    assert misspelt(given, ["campaign"]) == []
 
 
 def test_a_count_that_a_benchmark_declares_has_a_limit_too():

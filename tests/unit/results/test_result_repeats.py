@@ -45,7 +45,7 @@ def test_what_was_odd_on_a_node_is_a_warning():
 
 
 def test_gpus_that_could_not_be_sampled_are_named():
-    telemetry = {"seconds": 2.0, "cpu": {"own_seconds": 1.0}, "gpu": "no NVML"}
+    telemetry = {"seconds": 2.0, "cpu": {"own_seconds": 1.0}, "gpu": "not sampled: no NVML"}
     nodes = {"node1": {"ending": "ok", "telemetry": telemetry}}
     (warning,) = repeat_of(recorded(ONE, 1, 10.0, nodes=nodes))["warnings"]
     assert warning == "node1: the GPUs were not sampled: no NVML"

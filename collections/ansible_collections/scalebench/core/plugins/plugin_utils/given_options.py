@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.planning import options
+from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import declaring
 from ansible_collections.scalebench.core.plugins.module_utils.planning.variable_types import (
     option_types,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import by_words
+from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import load_benchmarks
 from ansible_collections.scalebench.core.plugins.plugin_utils.plan_evidence import PROJECT
 
 __all__ = [
@@ -86,9 +90,19 @@ def declared_types() -> dict[str, str]:
     return option_types(yaml.load(file.read_bytes(), _Specs)["argument_specs"] for file in specs)
 
 
-def misspelt(names: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Return what ``options.misspelt`` says, which is told the variables of all roles."""
-    return options.misspelt(names, known, role_variables())
+def misspelt(names: Iterable[str], known: Iterable[str], benchmarks_dir: str = "") -> list[str]:
+    """Return what ``options.misspelt`` says, which is told the variables of all roles.
+
+    :param benchmarks_dir: the folder of the benchmarks whose own factors are options too; empty
+        where those are among the known names.
+    """
+    own: Iterable[str] = ()
+    given = {*names}
+    if benchmarks_dir and given - {*known, *role_variables()}:
+        # An invalid benchmark file is told where it is run.
+        with suppress(ValueError):
+            own = declaring(load_benchmarks(Path(benchmarks_dir).expanduser()))
+    return options.misspelt(given, known, role_variables(), own)
 
 
 def check_same_on_nodes(

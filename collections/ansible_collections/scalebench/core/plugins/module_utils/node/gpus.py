@@ -101,9 +101,7 @@ class Gpu:
 
 
 def find_nvml() -> Tuple[Optional[Nvml], str]:
-    """Return NVML or None, and why a node with a GPU has none (else empty)."""
-    if not nvidia_smi.driver_paths():
-        return None, ""
+    """Return NVML of a node with a driver or None, and why it has none (else empty)."""
     try:
         return Nvml(ctypes.CDLL(nvml.LIBRARY)), ""
     except OSError as error:

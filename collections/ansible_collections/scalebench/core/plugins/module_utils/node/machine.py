@@ -7,11 +7,11 @@ import glob
 import hashlib
 import os
 import shutil
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, Iterator, Optional, Sequence
 
 from .programs import run_program
 
-__all__ = ["devices", "digests", "texts"]
+__all__ = ["cores", "devices", "digests", "texts"]
 
 FILES = {
     "cpuinfo": "/proc/cpuinfo",
@@ -48,6 +48,36 @@ def texts() -> Dict[str, str]:
         "nccl": os.path.basename(libraries[-1]) if libraries else "",
         "cuda_driver": _cuda_driver(),
     }
+
+
+def cores(root: str = "") -> int:
+    """Return how many cores this process may use, by its affinity and the CPU quotas over it.
+
+    :param root: the folder that has ``proc`` and ``sys``.
+    """
+    return max(1, min([len(os.sched_getaffinity(0)), *_quotas(root)]))
+
+
+def _quotas(root: str) -> Iterator[int]:
+    """Yield the CPU quota of each cgroup that this process is in, in whole cores.
+
+    Files: Linux, Documentation/admin-guide/cgroup-v2.rst and scheduler/sched-bwc.rst.
+    """
+    for line in _read(f"{root}/proc/self/cgroup").splitlines():
+        _number, controllers, path = line.split(":", 2)
+        if "cpu" not in (controllers or "cpu").split(","):
+            continue
+        folder = f"{root}/sys/fs/cgroup" + ("/cpu" if controllers else "")
+        # A container has its own at the top, where version 1 tells the path on the host.
+        for name in ["", *path.split("/")]:
+            folder = os.path.join(folder, name)
+            both = _read(f"{folder}/cpu.max") or " ".join(
+                _read(f"{folder}/cpu.cfs_{word}_us") for word in ("quota", "period")
+            )
+            # "max" or -1 where there is none.
+            quota, period = (*both.split(), "", "")[:2]
+            if quota.isdigit() and period.isdigit():
+                yield int(quota) // int(period)
 
 
 def devices() -> Dict[str, Any]:

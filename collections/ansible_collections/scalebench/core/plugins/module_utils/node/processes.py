@@ -10,6 +10,8 @@ import socket
 import time
 from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
+from .programs import run_program
+
 __all__ = [
     "RUN_VARIABLE",
     "Process",
@@ -31,10 +33,15 @@ LISTEN = "0A"
 # Loaded here, because a new process may call it before it becomes its program.
 _PRCTL = ctypes.CDLL(None).prctl
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+# Seconds to read what a process in state D has in its memory.
+_PATIENCE = 0.5
 
 
 class Process(NamedTuple):
-    """One process; ``start`` is in clock ticks since boot, ``state`` the letter of proc(5)."""
+    """One process; ``start`` is in clock ticks since boot, ``state`` the letter of proc(5).
+
+    ``command`` is the program's name in brackets where the command cannot be read.
+    """
 
     pid: int
     parent: int
@@ -54,12 +61,31 @@ def read_process(pid: int) -> Optional[Process]:
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
             # The name, in parentheses, may itself hold spaces and parentheses.
-            fields = stat.read().rpartition(")")[2].split()
-        with open(f"/proc/{pid}/cmdline", "rb") as cmdline:
-            command = cmdline.read().replace(b"\0", b" ").decode("utf-8", "replace").strip()
+            name, _, rest = stat.read().partition("(")[2].rpartition(")")
+        fields = rest.split()
+        command = _of_memory(pid, "cmdline", fields[0])
     except OSError:
         return None
+    command = f"[{name}]" if command is None else command.replace("\0", " ").strip()
     return Process(pid, int(fields[1]), int(fields[2]), fields[0], int(fields[19]), command)
+
+
+def _of_memory(pid: int, name: str, state: str) -> Optional[str]:
+    """Return a file of /proc that is in the memory of the process; None where that is locked.
+
+    One that hangs in the kernel, as on a file server, may hold the lock of its memory, and a reader
+    would hang for as long.
+
+    :raises OSError: it cannot be read.
+    """
+    path = f"/proc/{pid}/{name}"
+    if state == "D":
+        try:
+            return run_program(["cat", path], _PATIENCE).stdout
+        except ValueError:
+            return None
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
 
 
 def processes() -> Iterator[Process]:
@@ -105,11 +131,10 @@ def is_there(pid: int) -> bool:
     return True
 
 
-def environment(pid: int) -> Dict[str, str]:
-    """Return the environment that ``pid`` was started with; empty if it cannot be read."""
+def environment(process: Process) -> Dict[str, str]:
+    """Return the environment that a process was started with; empty if it cannot be read."""
     try:
-        with open(f"/proc/{pid}/environ", "rb") as environ:
-            text = environ.read().decode("utf-8", "replace")
+        text = _of_memory(process.pid, "environ", process.state) or ""
     except OSError:
         return {}
     return dict(entry.split("=", 1) for entry in text.split("\0") if "=" in entry)

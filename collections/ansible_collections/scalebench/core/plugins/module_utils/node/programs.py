@@ -43,5 +43,8 @@ def run_program(
         # subprocess.run would wait for ever for one that hangs in the kernel, as with a driver.
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_END_SECONDS)
+        # Popen's own context would wait for the process too.
+        for pipe in filter(None, (process.stdout, process.stderr)):
+            pipe.close()
         raise ValueError(f"{command[0]}: no answer within {patience:g} s{advice}") from None
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)

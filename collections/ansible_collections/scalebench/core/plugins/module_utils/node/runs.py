@@ -43,7 +43,7 @@ def marked(work_dir: str) -> List[Tuple[Process, str]]:
     result = []
     for process in processes():
         if process.alive and process.pid != os.getpid():
-            run = environment(process.pid).get(RUN_VARIABLE, "")
+            run = environment(process).get(RUN_VARIABLE, "")
             if run.startswith(prefix):
                 result.append((process, run))
     return result

@@ -16,6 +16,7 @@ from typing import Any, Dict, List, NoReturn, Optional, Sequence
 from ..telemetry.telemetry import Telemetry
 from .gpus import GpuSampler, find_nvml
 from .kernel_counters import first_number, kernel_counters, numbers, read_text
+from .nvidia_smi import driver_paths
 from .processes import end_with_parent, read_process
 
 __all__ = ["Sampler", "gauges", "spread_out"]
@@ -106,8 +107,8 @@ class _Driver:
     A call of a driver may hang: it would hold up the time limits of the repeat. One that hangs in
     the kernel for good would keep this process from its end, SIGKILL or not.
 
-    ``pid`` is None before the first question; ``seconds`` is the CPU time of the process; ``ended``
-    is whether it was found to have ended by itself.
+    ``pid`` is None before the first question, and without a driver; ``seconds`` is the CPU time of
+    the process; ``ended`` is whether it was found to have ended by itself.
     """
 
     def __init__(self, indices: Optional[Sequence[int]]) -> None:
@@ -125,6 +126,8 @@ class _Driver:
         :param question: ``_SAMPLE`` or ``_CLOSE``.
         """
         if self.pid is None:
+            if not driver_paths():
+                return []
             # The handlers of this process, which end the repeat, are not for the other.
             before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
             try:

@@ -151,6 +151,7 @@ _ALIASES = {
     "warm_up": "warmup",
 }
 _BY_CAMPAIGNS = "only playbooks that run a campaign read it, as bench.yml"
+_FOR_ALL = "; what several playbooks share can be in the inventory, as in group_vars/all"
 # A report takes parameters of its rule too, under another name.
 _OF_RULE = ("warmup", "iterations")
 
@@ -212,16 +213,22 @@ def as_arguments(options: Mapping[str, Any]) -> str:
     return " ".join(words)
 
 
-def misspelt(names: Iterable[str], known: Iterable[str], of_roles: Iterable[str] = ()) -> List[str]:
+def misspelt(
+    names: Iterable[str],
+    known: Iterable[str],
+    of_roles: Iterable[str] = (),
+    own: Iterable[str] = (),
+) -> List[str]:
     """Return a sentence for each name that nothing reads: an option, or what resembles one.
 
     :param names: the names of the variables the user gave on the command line.
     :param known: the names of variables that something reads; where role campaign runs, also the
         options and its variables, ``campaign_<option>``.
     :param of_roles: the variables of all roles, among them those of role campaign.
+    :param own: the factors that benchmarks declare, which are options too.
     """
-    read = {*known}
-    others = {*of_roles} - {_ROLE + name for name in OPTIONS}
+    read, options = {*known}, {*OPTIONS, *own}
+    others = {*of_roles} - {_ROLE + name for name in options}
     of_campaign = {*read, *(other for other in others if other.startswith(_ROLE))}
     given = {*names} - {*read, *others}
     sentences = []
@@ -230,8 +237,8 @@ def misspelt(names: Iterable[str], known: Iterable[str], of_roles: Iterable[str]
         sentences.append('an -e without "=" gives no variable: write NAME=VALUE, JSON or @FILE')
     for name in sorted(given):
         rest = _without_role(name)
-        if name in OPTIONS:
-            sentences.append(f"-e {name}: {_BY_CAMPAIGNS}")
+        if name in options:
+            sentences.append(f"-e {name}: {_BY_CAMPAIGNS}{_FOR_ALL}")
             if name in _OF_RULE:
                 sentences[-1] += (
                     "; report.yml takes it as parameter of its rule:"
@@ -241,18 +248,18 @@ def misspelt(names: Iterable[str], known: Iterable[str], of_roles: Iterable[str]
         if rest == name:
             # Stricter with those of roles, of which there are hundreds.
             # At 0.75 a word of four letters resembles any that differs in one of them: date, gate.
-            meant = _meant(name, others, 0.9) or _meant(name, {*OPTIONS, *read}, 0.76)
+            meant = _meant(name, others, 0.9) or _meant(name, {*options, *read}, 0.76)
         else:
             # Stricter, because many variables of roles resemble one: campaign_benchmarks_dir.
-            meant = _meant(rest, {*OPTIONS, *map(_without_role, of_campaign)}, 0.8)
+            meant = _meant(rest, {*options, *map(_without_role, of_campaign)}, 0.8)
             meant = _ROLE + meant if meant and _ROLE + meant in of_campaign else meant
-        if rest != name and meant in OPTIONS and meant not in read:
+        if rest != name and meant in options and meant not in read:
             sentences.append(
-                f"-e {name}: only playbooks that run role campaign read {_ROLE}{meant}"
+                f"-e {name}: only playbooks that run role campaign read {_ROLE}{meant}{_FOR_ALL}"
             )
         elif meant:
             sentences.append(f"-e {name}: there is no option {name!r}; did you mean {meant!r}?")
-            if meant in OPTIONS and meant not in read:
+            if meant in options and meant not in read:
                 sentences[-1] += f" {_BY_CAMPAIGNS.capitalize()}"
     return sentences
 

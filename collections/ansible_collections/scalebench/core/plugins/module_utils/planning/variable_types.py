@@ -124,6 +124,7 @@ _OTHERS = {
     **dict.fromkeys(("preflight_infiniband_devices", "exclude"), "words"),
     **dict.fromkeys(("preflight", "accept_changes", "png", "scalebench_guest"), "bool"),
     **dict.fromkeys(("scalebench_take_over", "scalebench_first_contact"), "bool"),
+    "uninstall_beneath_work_allowed": "bool",
     **dict.fromkeys(("ansible_port", "cluster_ssh_port", "campaign_rank_port"), "port"),
     # -1 leaves them as they are.
     "host_baseline_huge_pages": "huge_pages",

@@ -287,7 +287,7 @@ class _NodeTelemetry(TypedDict):
 class NodeTelemetry(_NodeTelemetry, total=False):
     """Those figures of ``telemetry.Telemetry`` that are read: by results, and for disturbances.
 
-    ``gpu`` is why the GPUs were not sampled.
+    ``gpu`` is ``not sampled: `` and why, where the GPUs were not.
     """
 
     load: Load

@@ -139,7 +139,7 @@ def _warnings(nodes: Mapping[str, NodeRun]) -> List[str]:
             warnings += [(name, words)] if words else []
         telemetry = node.get("telemetry")
         if telemetry and telemetry.get("gpu"):
-            warnings.append((name, f"the GPUs were not sampled: {telemetry['gpu']}"))
+            warnings.append((name, f"the GPUs were {telemetry['gpu']}"))
     return by_words(warnings)
 
 
