@@ -314,6 +314,35 @@ userpass: <S>
 HF_TOKEN%3D<S>
 https://example.org/?env=A%3D1%26db_password%3D%22<S>%22%26x%3D1
 %7B%22api_key%22%3A%20%22<S>%22%7D
+hf_token=SecretStr('<S>')
+WANDB_API_KEY=pydantic.SecretStr("<S>")
+password=bytes(b'<S>', 'ascii')
+AccountingStoragePass=<S>
+StoragePass=<S>
+pass_phrase=<S>
+│ HF_TOKEN │ <S> │
+┃ wandb_api_key ┃ <S> ┃
+az login --service-principal -u id -p <S> --tenant t
+helm registry login -u me -p <S> registry
+oc login -u me -p <S>
+['az', 'acr', 'login', '-p', '<S>']
+  password <S>
+[1,0]<stdout>:  password <S>
++ echo <S> | docker login -u me --password-stdin
+echo "<S>" | sudo -S apt-get update
+printf '%s' "<S>" | gh auth login --with-token
+docker login -u me --password-stdin <<< "<S>"
+fs.s3a.secret.key=<S>
+spark.hadoop.fs.s3a.secret.key <S>
+--conf spark.hadoop.fs.azure.account.key.x.dfs.core.windows.net=<S>
+Unseal Key 1: <S>
+https://conda.anaconda.org/t/<S>/channel/linux-64
+https://hooks.slack.com/triggers/T0000/1/<S>
+https://hooks.slack.com/workflows/T0000/1/<S>
+https://x.webhook.office.com/webhookb2/1@2/IncomingWebhook/<S>/1
+https://api.telegram.org/bot12345678:<S>/sendMessage
+Ocp-Apim-Subscription-Key: <S>
+    client-key-data: <S>==
 """
 VALUE = "Zq3" + "x9Kw7Lm2Pv5Rt8Yb1"
 HEX = "0123456789abcdef" * 4
@@ -333,6 +362,23 @@ TOKENS = [
     ("Google key", "GOCSPX-" + "a1-_" * 7),
     ("DigitalOcean token", "dop_v1_" + HEX),
     ("Atlassian token", "ATATT3" + "xFfGF0_-" * 8 + "=1A2B3C4D"),
+    ("GitLab token", "glimt-" + "a1B2" * 6),
+    ("Grafana token", "glc_" + "eyJv" * 12 + "=="),
+    ("Atlassian token", "ATCTT3" + "xFfGF0_-" * 8 + "=1A2B3C4D"),
+    ("Vault token", "hvb." + "aB1_" * 8),
+    ("Docker Swarm token", "SWMTKN-" + "1-" + "a1b2c" * 10 + "-" + "a1b2c" * 5),
+    ("K3s token", "K10" + HEX + "::server:" + HEX[:32]),
+    ("OpenShift token", "sha256~" + "aB1_" * 11),
+    ("Tailscale key", "tskey-" + "auth-kAb1CD2CNTRL-" + "aB12" * 8),
+    ("Prefect key", "pnu_" + "aB12" * 9),
+    ("LangSmith key", "lsv2_" + "pt_" + HEX[:32] + "_0123456789"),
+    ("Together key", "tgp_v1_" + "aB-_" * 10),
+    ("Perplexity key", "pplx-" + "aB12" * 12),
+    ("RunPod key", "rpa_" + "AB12" * 12),
+    ("Amazon Bedrock key", "ABSK" + "QmVk" * 30 + "="),
+    ("JFrog token", "AKCp" + "aB12" * 17),
+    ("JFrog token", "cmVmdGtu" + "aB12" * 14),
+    ("Sentry token", "sntrys_" + "eyJp" * 20 + "=_abc"),
     ("age key", "AGE-SECRET-" + "KEY-1" + "QPZRY9X8" * 7),
 ]
 
@@ -351,6 +397,50 @@ def test_the_credentials_of_munge_and_kaggle_are_replaced():
     ):
         assert HEX[:32] not in clean(form.format(HEX[:32]))[0]
     assert clean(f"user: me, key: {HEX[:32]}")[1] == {}
+
+
+UUID = "3f9a7c1d-5e8b-2a60-4c7d-" + "9e1f3b5a7c9d"
+
+
+@pytest.mark.parametrize("form", ["VAULT_SECRET_ID={}", '"secret_id": "{}"', "SecretID:  {}"])
+def test_a_uuid_is_a_secret_where_its_name_says_so(form):
+    assert UUID not in shown(form.format(UUID))
+    assert clean(f"JobID: {UUID} secret_id: database1")[1] == {}
+
+
+def test_the_key_of_kubeadm_is_replaced_where_it_is_one():
+    for form in ("kubeadm join --control-plane --certificate-key {}", '"certificateKey": "{}"'):
+        assert HEX not in shown(form.format(HEX))
+    assert clean("--certificate-key server1.pem")[1] == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "env:\n- name: HF_TOKEN\n  value: <S>\n- name: LR\n  value: a1B2",
+        '{"name": "DB_PASSWORD",\n\n   "value": "<S>"\n}',
+        '"Key": "DB_PASSWORD",\r\n"Value": "<S>"',
+    ],
+)
+def test_a_value_may_stand_on_the_line_after_its_name(text):
+    given = text.replace("<S>", VALUE)
+    cleaned, findings = clean(given)
+    assert cleaned == text.replace("<S>", "[redacted: secret of the environment]")
+    assert sum(count for _, count in findings.values()) == 1
+    assert clean(cleaned) == (cleaned, {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- name: LR\n  value: a1B2c3",
+        "name: HF_TOKEN\nloss 2.3\nvalue: a1B2c3",
+        "name: CACHE_KEY\nvalue: 4096\nname: TOKEN\nvalue of the layer: a1B2c3",
+        "- name: HF_TOKEN\n  valueFrom:\n    secretKeyRef:\n      name: hub1\n      key: token",
+    ],
+)
+def test_the_line_after_another_name_stays(text):
+    assert clean(text) == (text, {})
 
 
 # Output of trainings, of their argument parsers and of other programs.
@@ -417,6 +507,14 @@ wandb_v1_resnet_50 gsk_test xai-sdk-python local-0123456789abcdef
 {"key": "batch_size", "value": "a1B2c3"} {value: 1024, name: CACHE_KEY}
 /api?max_tokens%3D2048&q=token%3A1 lines%3D12
 ipmitool -Path /x; unzip -Path /x
+user: password auth2 failed; the user password is set1
+AccountingStoragePass   = (null)
+JobCompPass             = (null)
+cannot echo hello | tee log1; echo step2 | sed --stdinx
+tensor fs.key 12 account.keyring model.secret.keys see /t/abcdefgh/x pplx-7b-online rpa_test
+glc_layer1 pnu_test sha256~1 hvb.x ABSKIP
+login -p 22 node1; az vm list -p x1; ssh-login -p 10022 node1
+│ hf_token │ None │
 compass=north1 bypass=Line2Line sea_surface_pass: 12.5 encompass   12345a
 """
 # Of real logs of trainings and of a server's configuration.
@@ -468,6 +566,7 @@ def test_the_usual_forms_of_secrets_are_replaced(form):
 def test_every_rule_has_a_form_in_these_tests():
     given = [f"ssh-rsa {SECRETS['ssh key']}", *SECRETS.values(), *(token for _, token in TOKENS)]
     given += [f"MUNGE:{HEX}:", f"'username': 'me', 'key': '{HEX[:32]}'"]
+    given += [f"secret_id: {UUID}", f"--certificate-key {HEX}"]
     texts = [one.encode() for one in (*given, *FORMS.replace("<S>", VALUE).splitlines())]
     for rule in RULES:
         assert any(re.search(rule.pattern, text) for text in texts), (rule.kind, rule.pattern)
@@ -659,7 +758,12 @@ def test_secret_variables_are_recognised_by_name(name, secret):
 
 @given(
     st.lists(
-        st.sampled_from(["plain", "A_TOKEN=abc", *KEY.splitlines(), SECRETS["NGC key"], ""]),
+        st.sampled_from(
+            [
+                *("plain", "A_TOKEN=abc", *KEY.splitlines(), SECRETS["NGC key"], ""),
+                *("- name: A_TOKEN", "  value: a1B2"),
+            ]
+        ),
         max_size=12,
     ),
     st.sets(st.integers(0, 12)),

@@ -21,7 +21,16 @@ from typing import (
 )
 
 from ..layout.plain_text import without_commands
-from .secret_forms import KEY_BEGIN, KEY_END, RULES, Rule, is_secret_name
+from .secret_forms import (
+    KEY_BEGIN,
+    KEY_END,
+    LOGIN_PROGRAMS,
+    NAME_ON_ITS_OWN_LINE,
+    RULES,
+    VALUE_ON_THE_NEXT_LINE,
+    Rule,
+    is_secret_name,
+)
 
 __all__ = ["Redactor", "redacted_end", "shown"]
 
@@ -31,8 +40,8 @@ _MASKED = "[redacted]"
 _LONGEST_WORD = 300
 # Commands whose secrets are known by the option before them, and words of them that are looked at.
 _COMMANDS = (
-    *("sshpass", "curl", "mysql", "docker", "podman", "ipmitool", "redis-cli", "ldapsearch"),
-    *("wandb", "vault"),
+    *("sshpass", "curl", "mysql", "ipmitool", "redis-cli", "ldapsearch", "wandb", "vault"),
+    *LOGIN_PROGRAMS,
 )
 _MOST_WORDS = 30
 _HEADERS = ("authorization", "proxy-authorization", "cookie", "set-cookie")
@@ -56,6 +65,8 @@ class Redactor:
         self._anchors = {one for rule in rules for one in rule.anchors}
         self._line = 1
         self._in_key = False
+        # Whether the last line that was not empty ends with the name of a secret.
+        self._named = False
 
     def redact(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """Yield each piece with its secrets replaced by ``[redacted: <kind>]``.
@@ -70,6 +81,7 @@ class Redactor:
                 yield self._cleaned(piece, rules)
             else:
                 self._line += piece.count(b"\n")
+                self._named = self._named and not piece.strip()
                 yield piece
 
     def _cleaned(self, piece: bytes, rules: Sequence[Rule]) -> bytes:
@@ -77,8 +89,20 @@ class Redactor:
         cleaned = []
         for number, line in enumerate(lines, first):
             self._line = number
-            cleaned.append(self._cleaned_line(line, rules))
+            cleaned.append(self._cleaned_line(self._without_value(line), rules))
         return b"\n".join(cleaned)
+
+    def _without_value(self, line: bytes) -> bytes:
+        """Return a line without the value of the name on the line before."""
+        if not line.strip():
+            return line
+        small, rule = line.lower(), VALUE_ON_THE_NEXT_LINE
+        if self._named and b"value" in small:
+            line = re.sub(rule.pattern, partial(self._replaced, rule), line, count=1)
+        self._named = (b"name" in small or b"key" in small) and bool(
+            re.search(NAME_ON_ITS_OWN_LINE, line)
+        )
+        return line
 
     def _cleaned_line(self, line: bytes, rules: Sequence[Rule]) -> bytes:
         """Return a line without secrets: as it is where it has none, else without commands too.

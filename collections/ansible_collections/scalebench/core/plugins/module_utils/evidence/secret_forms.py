@@ -11,11 +11,21 @@ import json
 import re
 from typing import List, Mapping, NamedTuple, Sequence, Tuple
 
-__all__ = ["KEY_BEGIN", "KEY_END", "RULES", "Rule", "is_secret_name", "patterns"]
+__all__ = [
+    "KEY_BEGIN",
+    "KEY_END",
+    "LOGIN_PROGRAMS",
+    "NAME_ON_ITS_OWN_LINE",
+    "RULES",
+    "VALUE_ON_THE_NEXT_LINE",
+    "Rule",
+    "is_secret_name",
+    "patterns",
+]
 
 # Names of secrets: of variables, keys of JSON or YAML, attributes and long options. A longer word
 # has another meaning: TOKENIZERS_PARALLELISM, KEYRING, max_tokens. KEY alone counts in capitals.
-_PASSWORDS = rb"SECRET|PASSWORD|PASSWD|PASSPHRASE"
+_PASSWORDS = rb"SECRET|PASSWORD|PASSWD|PASS_?PHRASE"
 # Who issues tokens and keys that variables and options are named after.
 _ISSUERS = (
     rb"(?:HF|HUGGING_?FACE|WANDB|NGC|NVIDIA|KAGGLE|COMET|NEPTUNE|MLFLOW|CLEARML|OPENAI|ANTHROPIC"
@@ -57,8 +67,10 @@ _ENTITY = rb"&(?:quot|apos|#3[49]|#x2[27]);"
 _QUOTE = rb"(?:\\{0,7}[\"']|" + _ENTITY + rb")"
 # Not secret: an empty value, a reference to a variable, a value that is already masked.
 _NOTHING = (
-    rb"(?!\$(?:[A-Z_][A-Z0-9_]*|\{\w+\})(?![^\s\"',;&)}\]])|\$\(|\*+(?![^\s\"',;&)}\]])"
-    rb"|\[redacted|null\b|None\b|(?i:true|false)\b|(?i:[bfru]{0,2})" + _QUOTE + rb"|[,\s])"
+    rb"(?!\(null\)|\$(?:[A-Z_][A-Z0-9_]*|\{\w+\})(?![^\s\"',;&)}\]])|\$\(|\*+(?![^\s\"',;&)}\]])"
+    rb"|(?:[A-Za-z_][\w.]{0,40}\([bBfFrRuU]{0,2}[\"'])?\[redacted|null\b|None\b|(?i:true|false)\b|(?i:[bfru]{0,2})"
+    + _QUOTE
+    + rb"|[,\s])"
 )
 _NO_NUMBER = rb"(?![\d.,]+(?:\s|$))"
 _NO_VARIABLE = rb"(?![A-Z][A-Z0-9]*_[A-Z0-9_]+(?!\w))"
@@ -72,7 +84,9 @@ _RANDOM = (
 # Who or what has a password whose name ends in a short word: ansible_become_pass, db-pwd.
 _OWNERS = (
     rb"(?:become|sudo|su|ssh|user|root|admin|login|db|database|mysql|pgsql|postgres|redis|mongo|sql"
-    rb"|ldap|bind|smtp|mail|ftp|http|https|proxy|registry|vault|ipmi|bmc|keystore|key|cert)"
+    rb"|ldap|bind|smtp|mail|ftp|http|https|proxy|registry|vault|ipmi|bmc|keystore|key|cert"
+    # Of a scheduler's accounting.
+    rb"|(?:Accounting)?Storage|JobComp)"
 )
 _SHORT = rb"(?:(?:[\w-]*[_-])?" + _OWNERS + rb"[_-]?(?:pass|pwd|pw)|sshpass|bindpw)(?![\w-])"
 # A value in quotes, which end it where they are not escaped, or a word. A separator ends the word
@@ -90,12 +104,15 @@ _WORD = rb"(?:" + _IN_QUOTES + rb"|%s(?:(?![<\[({])" + _REST + rb"){6}" + _REST 
 KEY_BEGIN = re.compile(rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
 KEY_END = re.compile(rb"-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
 # What lies between a name and its value, and the beginning of the value. A type may stand before
-# the value (HF_TOKEN: str = "..."), and the name be a key in brackets.
+# the value (HF_TOKEN: str = "..."), the name be a key in brackets, and the value in a call
+# (hf_token=SecretStr('...')).
 _ASSIGNED = (
     rb"(?:" + _QUOTE + rb"\]?)?"
     rb"(?:\s*:\s?\w{1,20}\s=\s|\s*:(?:=|(?!=))\s*(?!\w{1,20}\s=\s)|\s+=>?\s+"
     rb"|\+?=(?:=?>\s*|(?!=?>)))"
-    rb"(?:[bBfFrRuU]{0,2}" + _QUOTE + rb")?(?P<value>"
+    rb"(?:(?:[A-Za-z_][\w.]{0,40}\((?=[bBfFrRuU]{0,2}[\"']))?[bBfFrRuU]{0,2}"
+    + _QUOTE
+    + rb")?(?P<value>"
 )
 # Names of nothing but a secret, to their end: hf_token, but neither token nor hf_token_ttl.
 _PRECISE = (
@@ -111,12 +128,16 @@ _PRECISE = (
     + _PLURALS
     + rb")(?![\w-])))[\w-]+"
 )
+# Of a table, also as Unicode draws it.
+_BAR = rb"(?:\||\xe2\x94[\x82\x83]|\xe2\x95\x91)"
 # What lies between such a name and its value in dumps of arguments (Megatron-LM, DeepSpeed), tables
 # and messages. Words, numbers, versions, dates, paths and names of variables are no secret there.
 _LOOSELY = (
     rb"(?:"
     + _QUOTE
-    + rb"|`)?(?:[ \t]{0,99}(?:\.{2,}:?|\||[-=]{1,2}>)[ \t]{0,99}|[ \t]\.[ \t]|[ \t]{2,99}|\t"
+    + rb"|`)?(?:[ \t]{0,99}(?:\.{2,}:?|"
+    + _BAR
+    + rb"|[-=]{1,2}>)[ \t]{0,99}|[ \t]\.[ \t]|[ \t]{2,99}|\t"
     rb"|[ \t](?:(?:is|was)[ \t])?set[ \t]to[ \t]|[ \t]?\((?:default[:=]?[ \t]?|\w{1,20}\):[ \t]?)"
     rb"|\][ \t]?[:=][ \t]?)(?:" + _QUOTE + rb"|`)?"
 )
@@ -131,6 +152,11 @@ _PASSWORD_OPTIONS = (
     (rb"(?:ipmitool|unzip)", rb"-P"),
     (rb"redis-cli", rb"-a"),
     (rb"ldap(?:search|modify|add|delete|whoami)", rb"-w"),
+)
+# Programs whose login has the password behind -p.
+LOGIN_PROGRAMS = (
+    *("docker", "podman", "nerdctl", "buildah", "skopeo", "crane", "oras", "helm"),
+    *("apptainer", "singularity", "az", "oc"),
 )
 # Before an option that is such a word.
 _OPTION = rb"(?:\s[\"']?|[\"']\s*,\s*[\"'])"
@@ -152,6 +178,8 @@ _VALUE_OF_PAIR = (
     + _REST
     + rb"{1,256}))"
 )
+# The same on two lines, as Kubernetes prints YAML and JSON: the end of the first.
+NAME_ON_ITS_OWN_LINE = rb"\b" + _NAME_OF_PAIR + _QUOTE + rb"?\s*,?\s*$"
 
 
 class Rule(NamedTuple):
@@ -184,8 +212,11 @@ _ISSUED = (
     ),
     (
         "GitLab token",
-        [b"glpat-", b"gldt-", b"glptt-", b"glcbt-", b"glft-", b"glsoat-", b"glagent-", b"gloas-"],
-        rb"gl(?:pat|dt|ptt|cbt|ft|soat|agent|oas)-[A-Za-z0-9_-]{20,}",
+        [
+            *(b"glpat-", b"gldt-", b"glptt-", b"glcbt-", b"glft-", b"glsoat-", b"glagent-"),
+            *(b"gloas-", b"glimt-", b"glffct-", b"glwt-"),
+        ],
+        rb"gl(?:pat|dt|ptt|cbt|ft|soat|agent|oas|imt|ffct|wt)-[A-Za-z0-9_-]{20,}",
     ),
     ("Hugging Face token", [b"hf_"], rb"(?<![A-Za-z0-9_])hf_[A-Za-z0-9]{30,}"),
     ("NGC key", [b"nvapi-"], rb"nvapi-[A-Za-z0-9_-]{20,}"),
@@ -220,7 +251,11 @@ _ISSUED = (
     ),
     ("PyPI token", [b"pypi-"], rb"\bpypi-[A-Za-z0-9_-]{40,}"),
     ("npm token", [b"npm_"], rb"\bnpm_[A-Za-z0-9]{36}"),
-    ("Grafana token", [b"glsa_"], rb"glsa_[A-Za-z0-9_]{20,}"),
+    (
+        "Grafana token",
+        [b"glsa_", b"glc_"],
+        rb"(?<!\w)(?:glsa_[A-Za-z0-9_]{20,}|glc_[A-Za-z0-9+/]{40,}=*)",
+    ),
     ("Docker token", [b"dckr_"], rb"dckr_[po]at_[A-Za-z0-9_-]{20,}"),
     ("Databricks token", [b"dapi"], rb"\bdapi[0-9a-f]{32}"),
     (
@@ -228,12 +263,28 @@ _ISSUED = (
         [b"dop_v1_", b"doo_v1_", b"dor_v1_"],
         rb"(?<!\w)do[opr]_v1_[0-9a-f]{40,}",
     ),
-    ("Atlassian token", [b"ATATT3"], rb"(?<!\w)ATATT3[A-Za-z0-9_=-]{20,}"),
-    ("Vault token", [b"hvs."], rb"\bhvs\.[A-Za-z0-9_-]{20,}"),
+    ("Atlassian token", [b"ATATT3", b"ATCTT3"], rb"(?<!\w)AT[AC]TT3[A-Za-z0-9_=-]{20,}"),
+    ("Vault token", [b"hvs.", b"hvb.", b"hvr."], rb"\bhv[sbr]\.[A-Za-z0-9_-]{20,}"),
     ("SendGrid key", [b"SG."], rb"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
     ("GitLab runner token", [b"glrt-"], rb"glrt-[A-Za-z0-9_-]{20,}"),
     ("Google token", [b"ya29."], rb"\bya29\.[A-Za-z0-9_-]{20,}"),
     ("Replicate token", [b"r8_"], rb"(?<![A-Za-z0-9_])r8_[A-Za-z0-9]{30,}"),
+    ("Docker Swarm token", [b"SWMTKN-"], rb"\bSWMTKN-\d-[a-z0-9]{20,}-[a-z0-9]{20,}"),
+    ("K3s token", [b"::server:"], rb"\bK10[0-9a-f]{64}::server:[^\s\"']+"),
+    ("OpenShift token", [b"sha256~"], rb"\bsha256~[A-Za-z0-9_-]{40,}"),
+    ("Tailscale key", [b"tskey-"], rb"\btskey-[a-z]{2,12}-[A-Za-z0-9-]{16,}"),
+    ("Prefect key", [b"pnu_", b"pnb_"], rb"(?<!\w)pn[ub]_[A-Za-z0-9]{30,}"),
+    ("LangSmith key", [b"lsv2_"], rb"(?<!\w)lsv2_[a-z]{2}_[0-9a-f]{32}\w*"),
+    ("Together key", [b"tgp_v1_"], rb"(?<!\w)tgp_v1_[A-Za-z0-9_-]{30,}"),
+    ("Perplexity key", [b"pplx-"], rb"(?<![\w-])pplx-[A-Za-z0-9]{40,}"),
+    ("RunPod key", [b"rpa_"], rb"(?<!\w)rpa_[A-Za-z0-9]{40,}"),
+    ("Amazon Bedrock key", [b"ABSK"], rb"(?<!\w)ABSK[A-Za-z0-9+/]{60,}=*"),
+    (
+        "JFrog token",
+        [b"AKCp", b"cmVmdGtu"],
+        rb"(?<!\w)(?:AKCp[A-Za-z0-9]{60,}|cmVmdGtu[A-Za-z0-9]{50,})",
+    ),
+    ("Sentry token", [b"sntrys_", b"sntryu_"], rb"(?<!\w)sntry[su]_[A-Za-z0-9+/=_-]{40,}"),
     ("age key", [b"AGE-SECRET-KEY-1"], rb"AGE-SECRET-KEY-1[A-Za-z0-9]{20,}"),
     ("MUNGE credential", [b"MUNGE:"], rb"(?<=\bMUNGE:)[A-Za-z0-9+/]{20,}=*"),
 )
@@ -250,8 +301,9 @@ RULES = (
     ),
     _rule(
         "address of a webhook",
-        [b"hooks.slack.com/", b"/api/webhooks/"],
-        rb"(?:hooks\.slack\.com/services/|/api/webhooks/\d+/)(?P<value>[A-Za-z0-9_/-]{16,})",
+        [b"hooks.slack.com/", b"/api/webhooks/", b"/IncomingWebhook/", b"api.telegram.org/bot"],
+        rb"(?:hooks\.slack\.com/(?:services|triggers|workflows)/|/api/webhooks/\d+/|/IncomingWebhook/"
+        rb"|api\.telegram\.org/bot\d+:)(?P<value>[A-Za-z0-9_/-]{16,})",
     ),
     # As containers state their environment.
     _rule(
@@ -363,11 +415,61 @@ RULES = (
         [b"password "],
         rb"(?:login|user)\s+(?!\S*\[redacted)\S+\s+password\s+(?P<value>" + _NOTHING + rb"\S+)",
     ),
+    # On a line of its own, as programs write it.
+    _rule(
+        "password in .netrc",
+        [b"password "],
+        rb"^(?:\S{0,40}[:>|])?\s{0,40}password\s{1,9}(?P<value>"
+        + _NOTHING
+        + _NO_WORD
+        + rb"\S{8,})\s*$",
+    ),
+    # As the shell shows it.
+    _rule(
+        "password of a command",
+        [b"--password-stdin", b"--with-token", b"sudo -s", b"--stdin"],
+        rb"\b(?:echo|printf)\s(?:\s{0,9}(?:-[a-z]{1,3}|[\"']?%s(?:\\n)?[\"']?)\s)?\s{0,9}[\"']?"
+        rb"(?P<value>" + _NOTHING + rb"(?!-)[^\s\"'|]+)[\"']?\s{0,9}\|[^|\r\n]{0,300}?"
+        rb"(?:--password-stdin|--with-token|\bsudo\s+-S|--stdin)\b",
+    ),
+    _rule(
+        "password of a command",
+        [b"<<<"],
+        rb"(?:--password-stdin|--with-token|\bsudo\s+-S|--stdin)\b[^|\r\n]{0,300}?<<<\s{0,9}[\"']?"
+        rb"(?P<value>" + _NOTHING + rb"[^\s\"'|]+)",
+    ),
+    _rule(
+        "key of kubeadm",
+        [b"certificate-key", b"certificatekey"],
+        rb"(?i:certificate-?key)[\"']?[\s=:,]{1,9}[\"']?(?P<value>[0-9a-f]{64})",
+    ),
+    _rule(
+        "key of Hadoop",
+        [b".key"],
+        rb"(?i:\b(?:secret|account)\.key)(?:\.[\w.-]{1,80})?[\"']?(?:\s{0,9}[=:,]\s{0,9}|\s{1,9})[\"']?"
+        rb"(?P<value>" + _NOTHING + _RANDOM + rb")",
+    ),
+    _rule(
+        "secret of Vault, Consul or Nomad",
+        [b"secret"],
+        rb"(?i:secret[ _-]?id)[\"']?\s{0,40}[=:|]?\s{0,40}[\"']?"
+        rb"(?P<value>[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})",
+    ),
+    _rule(
+        "secret of Vault, Consul or Nomad",
+        [b"unseal key"],
+        rb"(?i:\bunseal key)(?:\s\d{1,2})?:\s{0,9}(?P<value>" + _NOTHING + rb"[\w+/=-]{16,})",
+    ),
+    _rule(
+        "token in a URL",
+        [b"/t/"],
+        rb"(?i:conda\S{0,60}/t/)(?P<value>(?!<)[\w-]{8,})",
+    ),
     _rule(
         "password of a command",
         [
-            *(b"curl", b"sshpass", b"mysql", b"mariadb", b"docker", b"podman", b"creds"),
-            *(b"ipmitool", b"redis-cli", b"ldap", b"wandb", b"vault", b"unzip"),
+            *(b"curl", b"sshpass", b"mysql", b"mariadb", b"login", b"creds"),
+            *(b"ipmitool", b"redis-cli", b"ldap", b"unzip"),
         ],
         # Its words may be those of a list, as in Python's CalledProcessError.
         rb"(?:(?:curl\b.{0,300}?"
@@ -375,7 +477,9 @@ RULES = (
         + rb"(?:-[A-Za-z]{0,8}u|--(?:proxy-)?user)|--(?:[a-z]{1,9}-)?creds)(?:"
         + _NEXT
         + rb"|[ =]?[\"']?)[^\s:\"']+:"
-        rb"|(?:sshpass|(?:docker|podman)\b[^|;&\r\n]{0,99}?\blogin)\b.{0,300}?"
+        rb"|(?:sshpass|\b(?:"
+        + "|".join(LOGIN_PROGRAMS).encode()
+        + rb")\b[^|;&\r\n]{0,99}?\blogin)\b.{0,300}?"
         + _OPTION
         + rb"-p(?:"
         + _NEXT
@@ -406,7 +510,7 @@ RULES = (
     ),
     _rule(
         "option of a command",
-        [b"secret", b"passw", b"passphrase"],
+        [b"secret", b"passw", b"phrase"],
         _NAME_WITH % (rb"--", _PASSWORDS) + _GIVEN + _NOTHING + _QUOTED + rb")",
     ),
     _rule(
@@ -486,7 +590,7 @@ RULES = (
     ),
     _rule(
         "value of a secret's name",
-        [b"secret", b"passw", b"passphrase"],
+        [b"secret", b"passw", b"phrase"],
         _NAME_WITH % (rb"", _PASSWORDS) + _ASSIGNED + _NOTHING + _WORD % rb"",
     ),
     # What follows the word token is often a word of a vocabulary or of a message, and no secret.
@@ -513,7 +617,10 @@ RULES = (
     _rule(
         "value of a secret's name",
         [b"key"],
-        _NAME_WITH % (rb"", rb"(?:TLS|SSL|STORAGE|ENC)[_-]?KEY") + _ASSIGNED + _RANDOM + rb")",
+        _NAME_WITH % (rb"", rb"(?:TLS|SSL|STORAGE|ENC|SUBSCRIPTION)[_-]?KEY|KEY-DATA")
+        + _ASSIGNED
+        + _RANDOM
+        + rb")",
     ),
     _rule(
         "value of a secret's name",
@@ -537,6 +644,8 @@ RULES = (
         + rb"(?:[^\s\"'&%\[]|(?i:%(?!2[0267c]|7d|0[ad])[0-9a-f]{2})){6,})",
     ),
 )
+
+VALUE_ON_THE_NEXT_LINE = _rule("secret of the environment", [b"value"], rb"\b" + _VALUE_OF_PAIR)
 
 
 def is_secret_name(name: str) -> bool:
