@@ -83,7 +83,8 @@ def check_same(
         todo = f"Give the options it was made with ({as_arguments(options[0]) or 'none'}), or"
         if options[0] == options[1]:
             todo = (
-                "The options are the same, so inventory, benchmark file or Scalebench changed: give"
+                "The options are the same, so inventory, benchmark file or Scalebench changed since"
+                f" {_commit(kept)}: give"
             )
         if {*wanted["nodes"]} > {*kept["nodes"]}:
             todo = f"Go on with its own nodes, --limit {','.join(kept['nodes'])}, or give"
@@ -150,12 +151,14 @@ def check_software(campaign: str, kept: Plan, wanted: Plan, accept: bool) -> Lis
 
 
 def software_changes(kept: Plan, wanted: Plan) -> List[str]:
-    """Return how trainers and packages differ; what a plan does not know does not differ."""
+    """Return how trainers and packages differ; packages that a plan does not know do not."""
     changes = []
-    if kept.get("workload") and wanted.get("workload"):
-        changes += [
-            f"trainer {text}" for text in changed_files(kept["workload"], wanted["workload"])
-        ]
+    trainers = kept.get("workload")
+    if trainers and wanted.get("workload"):
+        changes += [f"trainer {text}" for text in changed_files(trainers, wanted["workload"])]
+    elif wanted.get("workload"):
+        # Version 0.1 did not list them, and its trainers are others.
+        changes.append(f"trainers perhaps: plan.json, of {_commit(kept)}, does not list them")
     of_nodes = [
         (name, text)
         for name in wanted["nodes"]
@@ -165,6 +168,12 @@ def software_changes(kept: Plan, wanted: Plan) -> List[str]:
         )
     ]
     return changes + by_words(of_nodes)
+
+
+def _commit(kept: Plan) -> str:
+    """Return the commit of Scalebench that made a plan, in words."""
+    commit = (kept.get("controller") or {}).get("commit")
+    return f"commit {commit!s:.12}" if commit else "an unknown commit"
 
 
 def changed_files(before: Mapping[str, str], now: Mapping[str, str]) -> List[str]:
