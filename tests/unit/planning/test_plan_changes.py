@@ -10,6 +10,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_chan
     check_same,
     check_software,
     differences,
+    other_trainers,
     software_changes,
 )
 from campaign_data import benchmarks, cluster
@@ -124,6 +125,13 @@ def test_trainers_that_an_older_plan_does_not_list_are_decided_and_packages_are_
     expected = ["trainers perhaps: plan.json, of commit 654315c87fd1, does not list them"]
     assert software_changes(kept, planned(provisioned())) == expected
     assert software_changes(kept, planned()) == []
+
+
+def test_trainers_that_provisioning_would_replace_are_named_and_others_may_be_there():
+    copied = {"train.py": "bb", "common/job.py": "aa", "new.py": "cc"}
+    on_nodes = {"train.py": "older", "common/job.py": "aa", "my.py": "dd"}
+    assert other_trainers(copied, on_nodes) == ["train.py"]
+    assert other_trainers(copied, {}) == []
 
 
 def test_nodes_with_different_trainers_are_refused():

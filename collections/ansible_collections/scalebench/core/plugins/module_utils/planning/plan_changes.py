@@ -17,6 +17,7 @@ __all__ = [
     "check_same",
     "check_software",
     "differences",
+    "other_trainers",
     "replaced",
     "settings_of",
     "software_changes",
@@ -184,6 +185,14 @@ def changed_files(before: Mapping[str, str], now: Mapping[str, str]) -> List[str
             how = "is gone" if path not in now else "changed" if path in before else "is new"
             changes.append(f"{path} {how}")
     return changes
+
+
+def other_trainers(copied: Mapping[str, str], on_nodes: Mapping[str, str]) -> List[str]:
+    """Return the trainers on the nodes that role workload would replace, as after an upgrade.
+
+    :param copied: digests by path of what it copies, and ``on_nodes`` of what is there.
+    """
+    return [path for path in sorted(copied) if copied[path] != on_nodes.get(path, copied[path])]
 
 
 def _package_changes(
