@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ansible import context
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import CAMPAIGN_NAME
+from ansible_collections.scalebench.core.plugins.module_utils.node.machine import digests
 from ansible_collections.scalebench.core.plugins.module_utils.planning import (
     plan,
     plan_changes,
@@ -134,6 +135,9 @@ class ActionModule(ControllerAction):
         args["nodes"] = plan_changes.with_absent(args["nodes"], kept)
         planned = plan.build(benchmarks, options, args["nodes"], kept, campaign)
         planned["carrier"] = args["carrier"]
+        other = _other_trainers(planned, args["workload_sources"])
+        if other:
+            planned["other_trainers"] = other
         if plan_changes.replaced(args["hosts"]):
             planned["hosts"] = args["hosts"]
         plan.check_forks(planned["cells"], args["nodes"], packing, context.CLIARGS["forks"])
@@ -228,6 +232,13 @@ class ActionModule(ControllerAction):
         known = len(plan.repeats(planned["cells"])) or len({*records, *(r["log"] for r in timed)})
         seconds = sum(wave["seconds"] for wave in made)
         remarks = [*("{path}: {reason}".format(**one) for one in damaged), *left["remarks"]]
+        other = planned.get("other_trainers", [])
+        if other and left["repeats"] and not args["session"]:
+            remarks.append(
+                f"trainers on the nodes are not those of this checkout ({', '.join(other[:3])}"
+                f"{', …' if len(other) > 3 else ''}), which ansible-playbook"
+                " playbooks/provision.yml --tags workload copies"
+            )
         # Once, for the whole of it: in later rounds less time is left.
         remarks += [] if args["session"] else too_long(campaign, seconds, args["seconds_left"])
         return {
@@ -248,6 +259,11 @@ class ActionModule(ControllerAction):
             "lower_bound": _bound(timed, there, rules["packing"]),
             "measured": sum(plan.timing_key(repeat["cell"]) in times for repeat in timed),
         }
+
+
+def _other_trainers(planned, sources):
+    copied = {path: digest for source in sources for path, digest in digests(source).items()}
+    return plan_changes.other_trainers(copied, planned.get("workload", {}))
 
 
 def _is_copied(path, sources):

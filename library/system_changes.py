@@ -132,6 +132,7 @@ _SECONDS = 3600
 _APT_HISTORY = "/var/log/apt/history.log"
 _SYSCTL = "/etc/sysctl"
 _APT_ARCHIVES = "/var/cache/apt/archives"
+_SSHD = "/system/scalebench-sshd.service"
 _SET_BY_DOCKER = (FORWARDING, REDIRECTS)
 # Types of file systems, also after "fuse.": filesystems(5), and those of vendors.
 _ON_SERVERS = {
@@ -498,6 +499,7 @@ def planned(
             del plan.files[path]
             plan.stays[path] = "there is no copy of what it was"
     plan.stays.update({path: why for path, why in reasons.items() if why})
+    plan.stays.update(older(module.params["work_dir"], now["files"], changes))
     plan.blocks.extend(path for path in plan.stays if without_blocks(path) is not None)
     for kind, names in sorted(lost.items()):
         found = (one for one in names if one in now[kind] and one not in changes.get(kind, {}))
@@ -505,6 +507,18 @@ def planned(
             what = f"package {name}" if kind == "packages" else name
             plan.stays[what] = "it came after a run began that failed: ours, or somebody else's"
     return plan, owners
+
+
+def older(work_dir: str, files: Mapping[str, Any], changes: Mapping[str, Any]) -> Dict[str, str]:
+    """Return why the work folder, and the cluster's sshd, stay where no recorded run made them."""
+    stays = {}
+    why = "it was there before the first run that was recorded, and version 0.1 recorded none"
+    if os.path.isdir(work_dir) and work_dir not in changes.get("folders", {}):
+        stays[work_dir] = f"{why}: remove it yourself"
+    for path in files:
+        if path.endswith(_SSHD) and path not in changes.get("files", {}):
+            stays[path] = f"{why}: provision.yml --tags cluster_ssh -e cluster_ssh_state=absent"
+    return stays
 
 
 def main() -> None:

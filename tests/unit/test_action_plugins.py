@@ -369,6 +369,21 @@ def test_a_plan_says_which_trainers_provisioning_copies(tmp_path, forks):
         }
 
 
+def test_trainers_of_another_checkout_are_told_and_kept_in_the_plan(tmp_path, forks):
+    sources = tmp_path / "workloads"
+    sources.mkdir()
+    (sources / "train.py").write_text("new")
+    nodes = cluster(2)
+    for node in nodes.values():
+        node["workload"] = {"train.py": "older"}
+    args = plan_args(tmp_path, {"topology": "1n1g"}, nodes=nodes, workload_sources=[str(sources)])
+    (remark,) = result(campaign_plan, args)["remarks"]
+    assert remark.startswith("trainers on the nodes are not those of this checkout (train.py), wh")
+    plan = json.loads((tmp_path / "c/plan.json").read_text())
+    assert plan["other_trainers"] == ["train.py"]
+    assert result(campaign_plan, {**args, "session": "now"})["remarks"] == []
+
+
 def test_a_plan_is_made_kept_and_continued(tmp_path, forks):
     variables = {"topology": "1n1g,2n1g", "repeats": 2}
     args = plan_args(tmp_path, variables, nodes=cluster(2), session="now")

@@ -228,6 +228,22 @@ def test_a_work_folder_that_was_there_stays(step, etc, tmp_path):
     assert (tmp_path / "work").exists()
 
 
+def test_what_an_older_version_made_stays_and_is_named(step, etc, tmp_path):
+    unit = etc / "system/scalebench-sshd.service"
+    unit.parent.mkdir()
+    unit.write_text("[Service]\n")
+    (tmp_path / "work").mkdir()
+    done = step("undone", work_dir=str(tmp_path / "work"))
+    assert [line.split(" stays: ")[0] for line in done["summary"]] == [
+        str(tmp_path / "work"), str(unit)
+    ]  # fmt: skip
+    assert "cluster_ssh_state=absent" in done["undo"]["stays"][str(unit)]
+    step("begun")
+    unit.unlink()
+    step("recorded")
+    assert list(step("undone", work_dir="/nowhere")["undo"]["files"]) == [str(unit)]
+
+
 def test_nothing_is_recorded_in_check_mode(step, tmp_path):
     step("begun", check=True)
     step("recorded", check=True)

@@ -30,6 +30,7 @@ def broken(change):
         (lambda d, r: r.update(launcher="slurm"), "'slurm' is not one of horovodrun, kvstore"),
         (lambda d, r: r["arguments"].append(4), "4 is not a text: quote it"),
         (lambda d, r: r["arguments"].append("--x={batch}"), "{batch} is not one of"),
+        (lambda d, r: r["arguments"].append("--x={batch}"), "the benchmark declares in factors"),
         (lambda d, r: r["arguments"].append("--x={nodes:>9999}"), "{nodes} takes no form"),
         (lambda d, r: r["arguments"].append("--x={nodes!r}"), "{nodes} takes no form"),
         (lambda d, r: r.update(additions=[3]), "additions[0]: a mapping is needed"),

@@ -10,6 +10,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_chan
     check_same,
     check_software,
     differences,
+    other_trainers,
     software_changes,
 )
 from campaign_data import benchmarks, cluster
@@ -46,6 +47,14 @@ def test_a_campaign_of_another_plan_is_refused_with_the_options_it_was_made_with
     with pytest.raises(ValueError, match="-e topology=1n1g -e repeats=2") as error:
         check_same("c", planned(topology="1n1g", repeats=2), planned(topology="1n1g"))
     assert "campaign c was made with another plan" in str(error.value)
+
+
+def test_a_plan_of_other_code_is_refused_with_its_commit():
+    nodes = cluster(4)
+    nodes["node1"]["workload_dir"] = "/elsewhere"
+    kept = {**planned(topology="1n1g"), "controller": {"commit": "654315c87fd1" * 3}}
+    with pytest.raises(ValueError, match="changed since commit 654315c87fd1: give another -e camp"):
+        check_same("c", kept, planned(nodes, topology="1n1g"))
 
 
 def test_a_plan_older_than_a_factor_has_its_plain_value(later_factor):
@@ -111,9 +120,18 @@ def test_changed_trainers_and_packages_are_named_and_decided():
     assert all(words in str(error.value) for words in expected)
 
 
-def test_what_an_older_plan_does_not_know_is_no_change():
-    kept = json.loads(json.dumps(planned()))
-    assert software_changes(kept, planned(provisioned())) == []
+def test_trainers_that_an_older_plan_does_not_list_are_decided_and_packages_are_no_change():
+    kept = {**json.loads(json.dumps(planned())), "controller": {"commit": "654315c87fd1" * 3}}
+    expected = ["trainers perhaps: plan.json, of commit 654315c87fd1, does not list them"]
+    assert software_changes(kept, planned(provisioned())) == expected
+    assert software_changes(kept, planned()) == []
+
+
+def test_trainers_that_provisioning_would_replace_are_named_and_others_may_be_there():
+    copied = {"train.py": "bb", "common/job.py": "aa", "new.py": "cc"}
+    on_nodes = {"train.py": "older", "common/job.py": "aa", "my.py": "dd"}
+    assert other_trainers(copied, on_nodes) == ["train.py"]
+    assert other_trainers(copied, {}) == []
 
 
 def test_nodes_with_different_trainers_are_refused():

@@ -112,6 +112,16 @@ def test_what_names_no_gpus_is_told(choice, said):
     )
 
 
+def test_an_option_by_its_name_of_version_0_1_is_told_and_its_new_name_is_an_option():
+    former = ("mlnx_ofed_peermem", "preflight_container", "stack_image_mirror")
+    told = wrong(**dict.fromkeys(former, "auto"))
+    assert [sentence.split(": ")[1] for sentence in told] == [
+        f"{name} has another name since version 0.2" for name in former
+    ]
+    now = {sentence.split(": ")[2].split(",")[0] for sentence in told}
+    assert now <= {*declared_types()} and not {*former} & {*declared_types()}
+
+
 def test_a_server_under_two_names_is_told():
     nodes = {
         name: {**FOLDERS, "ansible_host": host, "ansible_port": port}

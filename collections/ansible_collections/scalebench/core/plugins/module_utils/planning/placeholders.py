@@ -91,7 +91,10 @@ def check_placeholders(words: Iterable[Any], where: str, own: Iterable[str] = ()
         known = sorted({*PLACEHOLDERS, *own})
         for field in named:
             if field not in known:
-                raise ValueError(f"{where}: {word!r}: {{{field}}} is not one of {', '.join(known)}")
+                raise ValueError(
+                    f"{where}: {word!r}: {{{field}}} is not one of {', '.join(known)}; a factor of"
+                    " its own the benchmark declares in factors"
+                )
         if "tokens_per_device" in named and _LENGTH not in known:
             raise ValueError(
                 f"{where}: {word!r}: {{tokens_per_device}} needs a factor {_LENGTH} of the"

@@ -17,6 +17,7 @@ __all__ = [
     "check_same",
     "check_software",
     "differences",
+    "other_trainers",
     "replaced",
     "settings_of",
     "software_changes",
@@ -83,7 +84,8 @@ def check_same(
         todo = f"Give the options it was made with ({as_arguments(options[0]) or 'none'}), or"
         if options[0] == options[1]:
             todo = (
-                "The options are the same, so inventory, benchmark file or Scalebench changed: give"
+                "The options are the same, so inventory, benchmark file or Scalebench changed since"
+                f" {_commit(kept)}: give"
             )
         if {*wanted["nodes"]} > {*kept["nodes"]}:
             todo = f"Go on with its own nodes, --limit {','.join(kept['nodes'])}, or give"
@@ -150,12 +152,14 @@ def check_software(campaign: str, kept: Plan, wanted: Plan, accept: bool) -> Lis
 
 
 def software_changes(kept: Plan, wanted: Plan) -> List[str]:
-    """Return how trainers and packages differ; what a plan does not know does not differ."""
+    """Return how trainers and packages differ; packages that a plan does not know do not."""
     changes = []
-    if kept.get("workload") and wanted.get("workload"):
-        changes += [
-            f"trainer {text}" for text in changed_files(kept["workload"], wanted["workload"])
-        ]
+    trainers = kept.get("workload")
+    if trainers and wanted.get("workload"):
+        changes += [f"trainer {text}" for text in changed_files(trainers, wanted["workload"])]
+    elif wanted.get("workload"):
+        # Version 0.1 did not list them, and its trainers are others.
+        changes.append(f"trainers perhaps: plan.json, of {_commit(kept)}, does not list them")
     of_nodes = [
         (name, text)
         for name in wanted["nodes"]
@@ -167,6 +171,12 @@ def software_changes(kept: Plan, wanted: Plan) -> List[str]:
     return changes + by_words(of_nodes)
 
 
+def _commit(kept: Plan) -> str:
+    """Return the commit of Scalebench that made a plan, in words."""
+    commit = (kept.get("controller") or {}).get("commit")
+    return f"commit {commit!s:.12}" if commit else "an unknown commit"
+
+
 def changed_files(before: Mapping[str, str], now: Mapping[str, str]) -> List[str]:
     """Return how files differ, by their digests."""
     changes = []
@@ -175,6 +185,14 @@ def changed_files(before: Mapping[str, str], now: Mapping[str, str]) -> List[str
             how = "is gone" if path not in now else "changed" if path in before else "is new"
             changes.append(f"{path} {how}")
     return changes
+
+
+def other_trainers(copied: Mapping[str, str], on_nodes: Mapping[str, str]) -> List[str]:
+    """Return the trainers on the nodes that role workload would replace, as after an upgrade.
+
+    :param copied: digests by path of what it copies, and ``on_nodes`` of what is there.
+    """
+    return [path for path in sorted(copied) if copied[path] != on_nodes.get(path, copied[path])]
 
 
 def _package_changes(

@@ -130,6 +130,13 @@ _OTHERS = {
     "host_baseline_huge_pages": "huge_pages",
 }
 
+# Of version 0.1. Nothing reads them now, and what they ask for would not happen.
+_FORMER = {
+    "mlnx_ofed_peermem": "nvidia_driver_peermem",
+    "preflight_container": "preflight_containers, a list",
+    "stack_image_mirror": "framework_container_mirror",
+}
+
 _NOT_SET = (
     "is not set: copy inventory/example for servers, or give -i inventory/local before your own for"
     " more nodes on this machine"
@@ -162,7 +169,8 @@ def _type(option: Mapping[str, Any]) -> str:
 def unfit_variables(nodes: Mapping[str, Mapping[str, Any]], types: Mapping[str, str]) -> List[str]:
     """Return a sentence for each variable of another type than roles take, and for no work folder.
 
-    Another is for each server that is several nodes. It has no value in it, which may be secret.
+    Others are for each option that was renamed, and each server that is several nodes. They have no
+    value in them, which may be secret.
 
     :param nodes: the variables of each node as they were given; a template counts as right.
     :param types: by the name of a variable, as :func:`option_types` returns them.
@@ -170,6 +178,12 @@ def unfit_variables(nodes: Mapping[str, Mapping[str, Any]], types: Mapping[str, 
     problems = [
         (name, node, _problem(name, variables[name], types[name]))
         for name in sorted(types)
+        for node, variables in nodes.items()
+        if name in variables
+    ]
+    problems += [
+        (name, node, f"has another name since version 0.2: {now}")
+        for name, now in _FORMER.items()
         for node, variables in nodes.items()
         if name in variables
     ]

@@ -314,7 +314,8 @@ class Plan(_Plan, total=False):
     ``workload`` are the digests of the trainers by file, ``continued`` are the ``changes`` of
     software, in words, after which the campaign went on, and when (``at``). ``settings``, by node
     in seating order, are what its commands were made of. ``carrier`` is what reached the nodes, ssh
-    or another. ``hosts``, by node, are there where a host has the name of another.
+    or another. ``hosts``, by node, are there where a host has the name of another, and
+    ``other_trainers``, by path, where those on the nodes were not the checkout's.
     """
 
     carrier: str
@@ -328,6 +329,7 @@ class Plan(_Plan, total=False):
     workload: Dict[str, str]
     continued: List[Continued]
     settings: Dict[str, Settings]
+    other_trainers: List[str]
 
 
 def check_cell(cell: Mapping[str, Any]) -> None:

@@ -247,6 +247,7 @@ class Provenance(TypedDict, total=False):
     variants: VariantsGiven
     seed: str
     continued: List[Continued]
+    other_trainers: List[str]
     carrier: str
 
 

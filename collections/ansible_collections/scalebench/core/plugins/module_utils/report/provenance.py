@@ -57,6 +57,9 @@ def origin(results: Results) -> List[str]:
         ("Continued after changes", unquoted(f"{one['at']}: {'; '.join(one['changes'])}"))
         for one in provenance.get("continued") or ()
     ]
+    other = provenance.get("other_trainers") or []
+    if other:
+        lines.append(("Trainers that are not those of this commit", ", ".join(map(quote, other))))
     if provenance.get("carrier"):
         lines.append(("Nodes reached by", unquoted(provenance["carrier"])))
     if provenance.get("controller"):

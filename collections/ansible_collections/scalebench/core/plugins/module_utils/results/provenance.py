@@ -49,6 +49,7 @@ _PLAN_KEYS = (
     "variants",
     "seed",
     "continued",
+    "other_trainers",
     "carrier",
 )
 
