@@ -116,59 +116,71 @@ def find(
         fit = _fitted(measured, precision, causes, levels, fit.base)
     return Found(
         sorted(tested, key=lambda one: (one.p, one.effect)),
-        {
-            name: _seen(covered, causes, measured, fit, precision, comparisons)
-            for name, covered in causes.items()
-            if name not in fit.levels and len(covered) < len(measured.values)
-        },
+        _seen(causes, measured, fit, precision, comparisons),
         measured.unsure,
     )
 
 
 def _seen(
-    covered: FrozenSet[str],
     causes: Mapping[str, FrozenSet[str]],
     measured: Figures,
     fit: _Fit,
     precision: Precision,
     comparisons: int,
-) -> float:
-    """Return the deficit of a cause that would have been found with a chance of :data:`_POWER`."""
-    free = fit.figures(None)
-    beside = [name for name in free if name not in covered] or free
+) -> Dict[str, float]:
+    """Return the deficits that would have been found with a chance of :data:`_POWER`.
+
+    What all causes have in common is computed once: there are about as many causes as figures.
+    """
+    causes_of: Dict[str, List[FrozenSet[str]]] = {name: [] for name in measured.values}
+    for covered in causes.values():
+        for name in covered:
+            causes_of[name].append(covered)
+    free = {*fit.figures(None)}
+    weight = 1 / precision.of_mean(free)
+    spread = noise(measured)
     power = quantile(_POWER, precision.freedom)
-    error = math.sqrt(precision.of_mean(covered) + precision.of_mean(beside))
-    needed = max(
-        quantile(1 - ALPHA / comparisons, precision.freedom),
-        quantile(1 - FALSE_ALARMS / comparisons, precision.freedom) - TOLERANCE / error,
-    )
-    depth = (needed + power) * error
-    if len(covered) > 1:
-        # Several slow figures can count as usual up to here, each beside a best one: _usual.
-        usual = (_CONTRADICTS + math.sqrt(2) * power) * noise(measured)
-        # What differs from another cause in few figures is told from it by each of these.
-        alike = any(
-            other != covered and 2 * len(covered & other) > max(len(covered), len(other))
-            for other in causes.values()
-        )
-        looked_at = math.inf if alike else _looked_at(covered, measured, error, power)
-        depth = max(depth, min(usual, looked_at))
-    return 1 - math.exp(-TOLERANCE - depth)
+    clear = quantile(1 - ALPHA / comparisons, precision.freedom)
+    by_chance = quantile(1 - FALSE_ALARMS / comparisons, precision.freedom)
+    seen = {}
+    for cause, covered in causes.items():
+        if cause in fit.levels or len(covered) == len(measured.values):
+            continue
+        own = covered & free
+        beside = weight - 1 / precision.of_mean(own) if own and own < free else weight
+        error = math.sqrt(precision.of_mean(covered) + 1 / beside)
+        depth = (max(clear, by_chance - TOLERANCE / error) + power) * error
+        if len(covered) > 1:
+            # Several slow figures can count as usual up to here, each beside a best one: _usual.
+            usual = (_CONTRADICTS + math.sqrt(2) * power) * spread
+            # What differs from another cause in few figures is told from it by each of these.
+            alike = any(
+                other != covered and 2 * len(covered & other) > max(len(covered), len(other))
+                for name in covered
+                for other in causes_of[name]
+            )
+            share = len(covered) / len(measured.values)
+            looked_at = math.inf if alike else _looked_at(share, spread, error, power)
+            depth = max(depth, min(usual, looked_at))
+        seen[cause] = 1 - math.exp(-TOLERANCE - depth)
+    return seen
 
 
-def _looked_at(covered: FrozenSet[str], measured: Figures, error: float, power: float) -> float:
+def _looked_at(share: float, spread: float, error: float, power: float) -> float:
     """Return the depth from which a cause is looked at closer, while its figures count as usual.
 
     They lower the median of what is usual, and widen the median absolute deviation around it.
+
+    :param share: of the figures that are the cause's.
+    :param spread: between sound figures.
     """
-    share = len(covered) / len(measured.values)
     if share >= 0.5:
         return math.inf
     normal = NormalDist()
     lower = -normal.inv_cdf((0.5 - share) / (1 - share))
     wider = normal.inv_cdf(0.5 + 0.25 / (1 - share)) / normal.inv_cdf(0.75)
     # 1.25: a median's standard error, over a mean's.
-    return lower * noise(measured) + (_WORTH_A_LOOK * wider + 1.25 * power) * error
+    return lower * spread + (_WORTH_A_LOOK * wider + 1.25 * power) * error
 
 
 def _usual(measured: Figures, nodes: Sequence[FrozenSet[str]]) -> tuple[float, Precision]:
