@@ -103,9 +103,12 @@ def test_a_renewal_that_is_refused_replaces_no_key(tmp_path):
 
 
 def test_unknown_members_and_values_with_spaces_are_refused_before_a_file_is_written(tmp_path):
-    given = {"cluster_ssh_members": ["node1", "nope"], "cluster_ssh_environment": {"A": "b c"}}
+    environment = {"A": "b c", "B": 'd"', "C": "e\\", "D": "f"}
+    given = {"cluster_ssh_members": ["node1", "nope"], "cluster_ssh_environment": environment}
     refused = played(tmp_path, tmp_path / "work", parts=["together"], hosts=["node1"], **given)
     told = " ".join(refused.stdout.split())
     assert "cluster_ssh_members: the inventory has no host nope" in told
-    assert "cluster_ssh_environment: sshd takes no value with a space, a quote or a" in told
+    assert (
+        "sshd takes no value with a space, a quote or a backslash, as that of A, B, C has" in told
+    )
     assert not (tmp_path / "state").exists() and not (tmp_path / "work").exists()

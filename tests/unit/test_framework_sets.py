@@ -96,3 +96,19 @@ def test_only_a_set_known_to_be_unpublished_excuses_its_cells(name, absent):
     assert words == (
         [NOT_FOUND.splitlines()[0].partition("ERROR: ")[2], "oneflow==0.1.8"] if absent else []
     )
+
+
+def test_what_mpirun_starts_on_the_hosts_has_mpirun_installed():
+    asking = {path.stem for path in FILES if "mpirun" in _programs(path)}
+    started = set()
+    for path in sorted((FOLDER.parents[3] / "benchmarks").glob("*.yml")):
+        for recipe in yaml.safe_load(path.read_text())["recipes"].values():
+            for version in recipe.get("versions", {"": {}}).values():
+                one = {**recipe, **version}
+                if one["launcher"] in ("mpirun", "horovodrun") and "container" not in one:
+                    started.add(one.get("framework_set", one["framework"]))
+    assert started - {"none"} <= asking
+
+
+def _programs(path):
+    return yaml.safe_load(path.read_text())["__framework_set"].get("programs", {})

@@ -515,6 +515,31 @@ def test_framework_none_runs_where_the_probe_runs_whatever_was_discovered_before
     assert pythons == {"pytorch": given or "/venvs/pytorch/bin/python", "none": given}
 
 
+BEST, OLDER = "sntrup761x25519-sha512", ["curve25519-sha256", "curve25519-sha256@libssh.org"]
+
+
+@pytest.mark.parametrize(
+    ("known", "chosen", "old_clients", "offered"),
+    [
+        ([*OLDER, BEST], [], False, [BEST]),
+        ([*OLDER, BEST], [], True, [BEST, *OLDER]),
+        (OLDER, [], False, OLDER),
+        ([*OLDER, BEST], OLDER[:1], True, OLDER[:1]),
+    ],
+)
+def test_old_key_exchanges_are_offered_where_asked_for_or_nothing_else_is_known(
+    known, chosen, old_clients, offered
+):
+    found = of_role(
+        "cluster_ssh", "__cluster_ssh_kex",
+        __cluster_ssh_known_kex={"stdout_lines": known},
+        __cluster_ssh_older_kex=OLDER,
+        cluster_ssh_key_exchanges=chosen,
+        cluster_ssh_old_clients=old_clients,
+    )  # fmt: skip
+    assert found == offered
+
+
 UNLOADED, RESTARTED = "modprobe -r nvidia_peermem", "systemctl restart openibd.service"
 
 

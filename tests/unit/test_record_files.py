@@ -1,6 +1,7 @@
 """Run records on the controller: what is damaged is left out, and attempts are in order."""
 
 import json
+import os
 
 import pytest
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files
@@ -87,3 +88,14 @@ def test_only_records_with_a_time_and_a_place_tell_how_long_repeats_take(tmp_pat
         record = {**RECORD, "cell": cell, **({"seconds": seconds} if seconds else {})}
         write(tmp_path / "mine", f"r50_{number}.run.json", record)
     assert list(campaign_files.earlier(tmp_path).values()) == [[7.0]]
+
+
+def test_the_latest_campaigns_tell_how_long_repeats_take(tmp_path):
+    cell = {**CELL, "directory": "b/bz4/1n1g", "name": "r50"}
+    for age in range(1, 3 * campaign_files.RECENT):
+        folder = tmp_path / f"campaign{age:02}"
+        write(folder, "r50_1.run.json", {**RECORD, "cell": cell, "seconds": float(age)})
+        (folder / "plan.json").write_text("{}")
+        os.utime(folder / "plan.json", (2_000_000_000 - age, 2_000_000_000 - age))
+    (seconds,) = campaign_files.earlier(tmp_path).values()
+    assert sorted(seconds) == [1.0, 2.0, 3.0, 4.0, 5.0]

@@ -302,11 +302,15 @@ def test_selinux_lets_sshd_have_a_port_of_another_service_and_one_of_none(tmp_pa
 
 @pytest.mark.parametrize(
     ("family", "expected"),
-    [("Debian", ["g++", "git", "openmpi-bin"]), ("RedHat", ["gcc-c++", "git", "openmpi"])],
+    [
+        ("Debian", ["g++", "git", "libopenmpi-dev", "openmpi-bin"]),
+        ("RedHat", ["gcc-c++", "git", "openmpi", "openmpi-devel"]),
+    ],
 )
 def test_programs_have_the_names_of_the_distributions_packages(tmp_path, family, expected):
     found = {"path": None}
-    named = {"git": "git", "mpirun": "openmpi-bin", "g++": "g++", "cmake": "cmake"}
+    mpi = {"mpirun": "openmpi-bin", "mpicxx": "libopenmpi-dev"}
+    named = {"git": "git", **mpi, "g++": "g++", "cmake": "cmake"}
     programs = {**dict.fromkeys(named, found), "cmake": {"path": "/usr/bin/cmake"}}
     given = {"__framework_programs": {"programs": programs}, "__framework_set": {"programs": named}}
     facts = {"ansible.builtin.set_fact": {"os_family": family, "cacheable": True}}

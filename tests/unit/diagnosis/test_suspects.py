@@ -18,6 +18,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.repeats 
     noise,
     of_repeats,
     precision_at,
+    undisturbed,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import (
     SLOW,
@@ -416,6 +417,12 @@ def test_the_noise_of_repeats_is_that_of_the_undisturbed():
     assert found.values["0"] == pytest.approx(0, abs=0.04)
     assert found.unsure == ["1"]
     assert math.sqrt(found.variances["1"]) > 0.09
+
+
+def test_only_disturbed_repeats_are_replaced_by_the_median():
+    usual = {"1": [-0.01, 0.0, 0.01], "2": [0.09, 0.1, 0.11]}
+    assert undisturbed(usual) == usual
+    assert undisturbed({**usual, "3": [0.0, 0.01, 0.5]}) == {**usual, "3": [0.0, 0.01, 0.01]}
 
 
 def test_a_figure_of_few_repeats_with_a_disturbed_one_is_known_badly():

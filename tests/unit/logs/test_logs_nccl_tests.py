@@ -7,6 +7,7 @@ import json
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import facts_of_text
 from ansible_collections.scalebench.core.plugins.module_utils.logs import read
+from ansible_collections.scalebench.core.plugins.module_utils.logs.nccl_tests import as_table
 from ansible_collections.scalebench.core.plugins.module_utils.running.invariants import broken
 
 STRATEGY = ("harmonic_mean", {"warmup": 0, "iterations": 1})
@@ -240,3 +241,8 @@ def test_a_log_is_held_to_its_cell():
     assert broken(cell, facts) == []
     for other in ({"world_size": 36}, {"collective": "broadcast"}, {"message_bytes": 1024}):
         assert not facts_of_text(log, *STRATEGY, expect={**expect, **other})["valid"]
+
+
+@pytest.mark.parametrize("block", ['{"version": 2}\n', '{"version":2}\n', 'a "nccl_version":\n'])
+def test_what_is_no_document_of_nccl_tests_stays_as_it_is(block):
+    assert [*as_table([block, "more\n"])] == [block, "more\n"]

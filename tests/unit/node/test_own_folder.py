@@ -128,3 +128,10 @@ def test_a_mark_that_is_a_pipe_or_commands_a_terminal_is_shown_harmless(tmp_path
     os.mkfifo(tmp_path / "node.json")
     with pytest.raises(ValueError, match="of machine unknown,"):
         keep_own(str(tmp_path))
+
+
+def test_a_mark_with_content_is_never_out_of_its_place(tmp_path, monkeypatch):
+    keep_own(str(tmp_path))
+    monkeypatch.setattr(own_folder.os, "rename", lambda *_: pytest.fail("moved"))
+    assert not keep_own(str(tmp_path))
+    own_folder._remove_empty(str(tmp_path / "node.json"), str(tmp_path / "part"))

@@ -2,9 +2,15 @@
 
 import math
 import random
+from itertools import combinations, permutations
+from statistics import pvariance
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.stats.drift import LEAST, drift
+from ansible_collections.scalebench.core.plugins.module_utils.stats.drift import (
+    LEAST,
+    _variance,
+    drift,
+)
 
 CV = 0.003
 DRAWS = 600
@@ -71,3 +77,12 @@ def test_the_order_of_the_repeats_does_not_matter_and_few_have_no_answer():
     assert turned == drift(times, speeds)
     assert drift(times[: LEAST - 1], speeds[: LEAST - 1]) is None
     assert drift([5.0] * 12, speeds[:12]) is None
+
+
+def test_ties_narrow_kendalls_sum_as_its_orders_say():
+    values = [1.0, 1.0, 2.0, 3.0, 3.0]
+    sums = [
+        sum((later > before) - (later < before) for before, later in combinations(order, 2))
+        for order in permutations(values)
+    ]
+    assert _variance([*enumerate(values)]) == pytest.approx(pvariance(sums))
