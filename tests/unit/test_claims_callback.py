@@ -3,11 +3,13 @@
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from ansible.utils.path import unfrackpath
+from campaign_data import ROOT
 
 from playbooks.callback_plugins import claims
 
@@ -220,3 +222,21 @@ def test_the_release_of_unreachable_nodes_does_not_start_itself_again(callback, 
     told(callback, "node1", event="")
     callback.plugin.give_back()
     assert callback.started == []
+
+
+def test_a_signal_that_nohup_ignores_stays_ignored():
+    script = (
+        "import signal;"
+        "from ansible_collections.scalebench.core.plugins.plugin_utils.interrupts import *;"
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN); keep_interrupts();"
+        "print(*(signal.getsignal(one) in (signal.SIG_IGN, signal.SIG_DFL)"
+        " for one in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "collections")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["True", "False", "False"]
