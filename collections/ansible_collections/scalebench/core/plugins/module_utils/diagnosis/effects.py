@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import NormalDist, fmean, median, median_low
-from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence
+from typing import Dict, FrozenSet, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..stats.statistics import NORMAL_MAD
 from ..stats.student_t import quantile, upper_tail
@@ -58,17 +58,42 @@ class Found:
     unsure: List[str]
 
 
+class _Clear(NamedTuple):
+    """How clear a cause is, in standard deviations, its figures, negative, and its level."""
+
+    deviations: float
+    figures: int
+    level: float
+
+
 @dataclass
 class _Fit:
-    """Levels of causes below ``base``, and which cause holds each figure down, if any."""
+    """Levels of causes below ``base``, and which cause holds each figure down, if any.
+
+    ``held``: the figures that each cause holds down, and those that none does, under None.
+    """
 
     base: float
     levels: Dict[str, float]
     holder: Dict[str, Optional[str]]
+    held: Dict[Optional[str], List[str]]
 
-    def figures(self, cause: Optional[str]) -> List[str]:
-        """Return what a cause holds down; None for what none does."""
-        return [name for name, held_by in self.holder.items() if held_by == cause]
+    @classmethod
+    def at(
+        cls,
+        base: float,
+        levels: Dict[str, float],
+        measured: Figures,
+        causes: Mapping[str, FrozenSet[str]],
+    ) -> _Fit:
+        """Return what these levels hold down: each figure is the slowest of its causes'."""
+        holder: Dict[str, Optional[str]] = dict.fromkeys(measured.values)
+        for name in sorted(levels, key=lambda one: -levels[one]):
+            holder.update(dict.fromkeys(causes[name], name))
+        held: Dict[Optional[str], List[str]] = {}
+        for name, cause in holder.items():
+            held.setdefault(cause, []).append(name)
+        return cls(base, levels, holder, held)
 
 
 def find(
@@ -98,13 +123,20 @@ def find(
         raise ValueError(f"{len(figures)} figures: three are needed to tell which one is slow")
     measured = of_repeats(figures, nodes)
     base, precision = _usual(measured, nodes)
-    fit = _Fit(base, {}, _holders(measured, causes, {}))
+    fit = _Fit.at(base, {}, measured, causes)
+    causes_of = _causes_of(causes)
+    clear: Dict[str, Optional[_Clear]] = {}
+    looked_at: Iterable[str] = causes
     while len(fit.levels) < len(measured.values) // 2:
-        best = _candidate(measured, causes, fit, precision)
+        for name in looked_at:
+            clear[name] = _clear(causes[name], measured, fit, precision)
+        best = _clearest(clear, causes, fit)
         if best is None:
             break
-        levels = {**fit.levels, **best}
-        fit = _Fit(base, levels, _holders(measured, causes, levels))
+        name, level = best
+        fit = _Fit.at(base, {**fit.levels, name: level}, measured, causes)
+        # Of the others nothing has changed.
+        looked_at = {other for one in causes[name] for other in causes_of[one]}
     while True:
         precision = _precision(measured, fit)
         fit = _fitted(measured, precision, causes, fit.levels, fit.base)
@@ -132,11 +164,8 @@ def _seen(
 
     What all causes have in common is computed once: there are about as many causes as figures.
     """
-    causes_of: Dict[str, List[FrozenSet[str]]] = {name: [] for name in measured.values}
-    for covered in causes.values():
-        for name in covered:
-            causes_of[name].append(covered)
-    free = {*fit.figures(None)}
+    causes_of = _causes_of(causes)
+    free = {*fit.held.get(None, ())}
     weight = 1 / precision.of_mean(free)
     spread = noise(measured)
     power = quantile(_POWER, precision.freedom)
@@ -154,10 +183,10 @@ def _seen(
             # Several slow figures can count as usual up to here, each beside a best one: _usual.
             usual = (_CONTRADICTS + math.sqrt(2) * power) * spread
             # What differs from another cause in few figures is told from it by each of these.
+            others = (causes[other] for name in covered for other in causes_of[name])
             alike = any(
                 other != covered and 2 * len(covered & other) > max(len(covered), len(other))
-                for name in covered
-                for other in causes_of[name]
+                for other in others
             )
             share = len(covered) / len(measured.values)
             looked_at = math.inf if alike else _looked_at(share, spread, error, power)
@@ -214,44 +243,48 @@ def _precision(measured: Figures, fit: _Fit) -> Precision:
     return precision_at(measured, scatter, max(freedom, 0))
 
 
-def _candidate(
-    measured: Figures, causes: Mapping[str, FrozenSet[str]], fit: _Fit, precision: Precision
-) -> Optional[Dict[str, float]]:
+def _causes_of(causes: Mapping[str, FrozenSet[str]]) -> Dict[str, List[str]]:
+    """Return the causes of each figure."""
+    causes_of: Dict[str, List[str]] = {}
+    for name, covered in causes.items():
+        for one in covered:
+            causes_of.setdefault(one, []).append(name)
+    return causes_of
+
+
+def _clear(
+    covered: FrozenSet[str], measured: Figures, fit: _Fit, precision: Precision
+) -> Optional[_Clear]:
+    """Return how clearly a cause explains what a fit leaves; None where it does not."""
+    depth = {one: measured.values[one] - fit.base for one in covered}
+    free = [depth[one] for one in covered if fit.holder[one] is None]
+    guess = min(median(free or depth.values()), -TOLERANCE)
+    before = {one: fit.levels.get(fit.holder[one] or "", 0.0) for one in covered}
+    # What another cause holds down as far says nothing of this one.
+    inside = [one for one in covered if before[one] > guess + TOLERANCE / 2]
+    if not inside:
+        return None
+    level = median(depth[one] for one in inside)
+    if any(
+        depth[one] > level + TOLERANCE + _CONTRADICTS * math.sqrt(precision.variances[one])
+        for one in inside
+    ):
+        return None
+    gain = -median(depth[one] - before[one] for one in inside)
+    return _Clear((gain - TOLERANCE) / math.sqrt(precision.of_mean(inside)), -len(covered), level)
+
+
+def _clearest(
+    clear: Mapping[str, Optional[_Clear]], causes: Mapping[str, FrozenSet[str]], fit: _Fit
+) -> Optional[Tuple[str, float]]:
     """Return the cause that explains most of what a fit leaves, with its level, if it is clear."""
     best, clearest = None, (_WORTH_A_LOOK, 0)
-    free = set(fit.figures(None))
-    for name, covered in causes.items():
-        if name in fit.levels or free <= covered:
-            continue
-        depth = {one: measured.values[one] - fit.base for one in covered}
-        guess = min(median([depth[one] for one in free & covered] or depth.values()), -TOLERANCE)
-        before = {one: fit.levels.get(fit.holder[one] or "", 0.0) for one in covered}
-        # What another cause holds down as far says nothing of this one.
-        inside = [one for one in covered if before[one] > guess + TOLERANCE / 2]
-        if not inside:
-            continue
-        level = median(depth[one] for one in inside)
-        if any(
-            depth[one] > level + TOLERANCE + _CONTRADICTS * math.sqrt(precision.variances[one])
-            for one in inside
-        ):
-            continue
-        gain = -median(depth[one] - before[one] for one in inside)
-        clear = (gain - TOLERANCE) / math.sqrt(precision.of_mean(inside))
+    free = {*fit.held.get(None, ())}
+    for name, one in clear.items():
         # Of two that explain the same figures, the one that covers no others.
-        if (clear, -len(covered)) > clearest:
-            best, clearest = {name: level}, (clear, -len(covered))
+        if one and one[:2] > clearest and name not in fit.levels and not free <= causes[name]:
+            best, clearest = (name, one.level), one[:2]
     return best
-
-
-def _holders(
-    measured: Figures, causes: Mapping[str, FrozenSet[str]], levels: Mapping[str, float]
-) -> Dict[str, Optional[str]]:
-    """Return the slowest cause of each figure, or None."""
-    holder: Dict[str, Optional[str]] = dict.fromkeys(measured.values)
-    for name in sorted(levels, key=lambda one: -levels[one]):
-        holder.update(dict.fromkeys(causes[name], name))
-    return holder
 
 
 def _fitted(
@@ -262,21 +295,20 @@ def _fitted(
     base: float,
 ) -> _Fit:
     """Return base and levels by weighted least squares; causes that hold nothing down drop out."""
-    fit = _Fit(base, dict(levels), {})
+    before = None
     for _ in range(_PASSES):
-        before = fit.holder
-        fit.holder = _holders(measured, causes, fit.levels)
+        fit = _Fit.at(base, dict(levels), measured, causes)
         if fit.holder == before:
             break
-        held = set(fit.holder.values())
-        if None in held:
-            fit.base = _mean(measured, precision, fit.figures(None))
-        fit.levels = {
-            name: _mean(measured, precision, fit.figures(name)) - fit.base
-            for name in fit.levels
-            if name in held
+        before = fit.holder
+        if None in fit.held:
+            base = _mean(measured, precision, fit.held[None])
+        levels = {
+            name: _mean(measured, precision, fit.held[name]) - base
+            for name in levels
+            if name in fit.held
         }
-    return fit
+    return _Fit(base, dict(levels), fit.holder, fit.held)
 
 
 def _mean(measured: Figures, precision: Precision, names: Sequence[str]) -> float:
@@ -293,7 +325,7 @@ def _tested(
     comparisons: int,
 ) -> Deficit:
     """Return the deficit of a cause; p against the level that its figures have without it."""
-    inside = fit.figures(name)
+    inside = fit.held.get(name, [])
     without = [
         min(
             (
@@ -305,7 +337,7 @@ def _tested(
         )
         for one in inside
     ]
-    error = math.sqrt(precision.of_mean(inside) + precision.of_mean(fit.figures(None)))
+    error = math.sqrt(precision.of_mean(inside) + precision.of_mean(fit.held.get(None, ())))
     gain = fmean(without) - fit.levels[name]
     p, by_chance = (
         min(1.0, upper_tail((gain - alike) / error, precision.freedom) * comparisons)
