@@ -1,6 +1,7 @@
 import math
 import random
 import re
+import sys
 from statistics import NormalDist, fmean, median, stdev
 
 import pytest
@@ -571,3 +572,21 @@ def test_every_kind_is_in_the_documentation_and_found_somewhere():
     made = [*tables_alone(measured(8, 1, devices=2)), table_of_pairs(measured(8, 1), four)]
     causes = {name.partition(":")[0] for table in made for name in table.causes}
     assert causes == {*KINDS}
+
+
+def test_the_work_grows_with_the_devices_of_a_cluster():
+    def calls(count):
+        slow = {(node, 0): 0.2 for node in range(0, count, 8)}
+        data = {**measured(count, 1, devices=8, device=slow), "pairs": []}
+        table = tables_alone(data)[-1]
+        seen = []
+        sys.setprofile(lambda _frame, event, _of: seen.append(event) if event == "call" else None)
+        try:
+            found = find(table.figures, table.causes, table.nodes, len(table.causes))
+        finally:
+            sys.setprofile(None)
+        assert len(found.deficits) == len(slow)
+        return len(seen)
+
+    # With a suspect among every 64 devices.
+    assert calls(64) < 5 * calls(16)
