@@ -148,13 +148,14 @@ def find(
         fit = _fitted(measured, precision, causes, levels, fit.base)
     return Found(
         sorted(tested, key=lambda one: (one.p, one.effect)),
-        _seen(causes, measured, fit, precision, comparisons),
+        _seen(causes, causes_of, measured, fit, precision, comparisons),
         measured.unsure,
     )
 
 
 def _seen(
     causes: Mapping[str, FrozenSet[str]],
+    causes_of: Mapping[str, Sequence[str]],
     measured: Figures,
     fit: _Fit,
     precision: Precision,
@@ -164,7 +165,6 @@ def _seen(
 
     What all causes have in common is computed once: there are about as many causes as figures.
     """
-    causes_of = _causes_of(causes)
     free = {*fit.held.get(None, ())}
     weight = 1 / precision.of_mean(free)
     spread = noise(measured)
