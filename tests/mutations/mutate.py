@@ -6,6 +6,7 @@ names those that it does not find any more.
 """
 
 import argparse
+import itertools
 import os
 import re
 import shutil
@@ -179,6 +180,8 @@ def results_of(wanted, arguments):
     """Try every wanted mutation; return what became of each."""
     # As pytest names its folders, which are no part of the seeds of written logs (written_logs.py).
     with tempfile.TemporaryDirectory(prefix="pytest-mutate-") as folder:
+        # Tests work there as other accounts too.
+        os.chmod(folder, 0o755)
         trees = Queue()
         for number in range(arguments.workers):
             trees.put(copy_of_tree(Path(folder) / f"popen-{number}"))
@@ -189,6 +192,8 @@ def results_of(wanted, arguments):
         selection = Selection(tree, sources, ROOT / ".cache/mutations/tests.json")
         selection.update(environment_of(tree))
         passes = {}
+        done = itertools.count(1)
+        print(f"Trying {len(wanted)} mutations", flush=True)
 
         def attempt(mutation):
             tree = trees.get()
@@ -201,6 +206,8 @@ def results_of(wanted, arguments):
                 trees.put(tree)
             if result != "killed":
                 print(f"{result}: {mutation.place}", flush=True)
+            if (number := next(done)) % 10 == 0:
+                print(f"{number} of {len(wanted)} tried", flush=True)
             return result
 
         with ThreadPoolExecutor(arguments.workers) as pool:

@@ -73,7 +73,9 @@ class Selection:
             [
                 sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider",
                 *(f"--cov={folder}" for folder in folders), "--cov-context=test",
-                "--cov-report=", f"--junitxml={report}", "--tb=short", *files,
+                "--cov-report=", f"--junitxml={report}", "--tb=short",
+                # Short enough for the sockets of gpg.
+                f"--basetemp={self.tree.parent / 'pytest-0'}", *files,
             ],
             cwd=self.tree, env={**environment, "COVERAGE_FILE": str(data)}, check=False,
         )  # fmt: skip

@@ -326,7 +326,7 @@ def unpacking():
     yield "python_bootstrap", script
 
 
-@pytest.mark.parametrize(("where", "text"), unpacking())
+@pytest.mark.parametrize(("where", "text"), list(unpacking()))
 def test_what_is_unpacked_belongs_to_who_unpacks_it(where, text):
     # As root, tar gives files to the users whose numbers the archive has, any of the node's.
     assert "--no-same-owner" in text, where
