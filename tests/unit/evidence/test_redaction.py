@@ -343,6 +343,9 @@ https://x.webhook.office.com/webhookb2/1@2/IncomingWebhook/<S>/1
 https://api.telegram.org/bot12345678:<S>/sendMessage
 Ocp-Apim-Subscription-Key: <S>
     client-key-data: <S>==
+_auth=<S>==
+//registry.example.org/:_auth = "<S>="
+//registry.example.org/:_authToken=<S>
 """
 VALUE = "Zq3" + "x9Kw7Lm2Pv5Rt8Yb1"
 HEX = "0123456789abcdef" * 4
@@ -379,6 +382,15 @@ TOKENS = [
     ("JFrog token", "AKCp" + "aB12" * 17),
     ("JFrog token", "cmVmdGtu" + "aB12" * 14),
     ("Sentry token", "sntrys_" + "eyJp" * 20 + "=_abc"),
+    ("password hash", "$1" + "$salt$" + "aB1./" * 4 + "aB"),
+    ("password hash", "$apr1" + "$Salt1234$" + "aB1./" * 4 + "aB"),
+    ("password hash", "$5" + "$rounds=5000$s.a/lt$" + "aB1./" * 8 + "aB1"),
+    ("password hash", "$6" + "$s.a/lt0123456789$" + "aB1./" * 17 + "a"),
+    ("password hash", "$y" + "$j9T$s.a/lt0123456789$" + "aB1./" * 8 + "aB1"),
+    ("password hash", "$gy" + "$j9T$s.a/lt0123456789$" + "aB1./" * 8 + "aB1"),
+    ("password hash", "$7" + "$CU..../....s.a/lt0123456789$" + "aB1./" * 8 + "aB1"),
+    ("password hash", "$2b" + "$12$" + "aB1./" * 10 + "aB1"),
+    ("password hash", "$argon2id" + "$v=19$m=65536,t=3,p=4$c2FsdA$" + "aB1+/" * 8),
     ("age key", "AGE-SECRET-" + "KEY-1" + "QPZRY9X8" * 7),
 ]
 
@@ -515,6 +527,11 @@ tensor fs.key 12 account.keyring model.secret.keys see /t/abcdefgh/x pplx-7b-onl
 glc_layer1 pnu_test sha256~1 hvb.x ABSKIP
 login -p 22 node1; az vm list -p x1; ssh-login -p 10022 node1
 │ hf_token │ None │
+awk '{print $6}' log | sed -E 's/^(.*)$5$/$1$2/' && echo "$6$salt" $2a$10 $y$x "$1$dir$name"
+sudo sed -n 's/$6$.*$/x/p' shadow; regex ^\$6\$[./A-Za-z0-9]+$ root:$6$... bin:*:19000 user:!:19000
+cp $1$prefix$/usr/local/lib/Python3 $y$a$b$c $2b$12$short $argon2id$v=19$m=65536,t=3,p=4 argon2id
+self._auth = HTTPBasicAuth2(user1) use_auth=abcdEF12 _auth=None _auth=basic _auth = getAuth2(x)
+_auth=${NPM_AUTH} _auth=$NPM_AUTH _auth=true _authToken=${NPM_TOKEN}
 compass=north1 bypass=Line2Line sea_surface_pass: 12.5 encompass   12345a
 """
 # Of real logs of trainings and of a server's configuration.

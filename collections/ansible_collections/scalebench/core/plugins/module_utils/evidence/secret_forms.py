@@ -286,6 +286,21 @@ _ISSUED = (
     ),
     ("Sentry token", [b"sntrys_", b"sntryu_"], rb"(?<!\w)sntry[su]_[A-Za-z0-9+/=_-]{40,}"),
     ("age key", [b"AGE-SECRET-KEY-1"], rb"AGE-SECRET-KEY-1[A-Za-z0-9]{20,}"),
+    # crypt(5), with the length of each hash; PHC string format of Argon2.
+    (
+        "password hash",
+        [
+            *(b"$1$", b"$apr1$", b"$5$", b"$6$", b"$y$", b"$gy$", b"$7$"),
+            *(b"$2a$", b"$2b$", b"$2y$", b"$argon2"),
+        ],
+        rb"(?<![\w$])\$(?:(?:1|apr1)\$[./A-Za-z0-9]{1,8}\$(?!/[a-z]+/)[./A-Za-z0-9]{22}"
+        rb"|[56]\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,16}\$(?:[./A-Za-z0-9]{86}|[./A-Za-z0-9]{43})"
+        rb"|g?y\$[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{1,86}\$[./A-Za-z0-9]{43}"
+        rb"|7\$[./A-Za-z0-9]{11,97}\$[./A-Za-z0-9]{43}"
+        rb"|2[aby]\$\d\d\$[./A-Za-z0-9]{53}"
+        rb"|argon2(?:id?|d)\$(?:v=\d{1,3}\$)?m=[\w=,]{1,99}\$[A-Za-z0-9+/]{4,99}\$[A-Za-z0-9+/]{16,})"
+        rb"(?![\w./$])",
+    ),
     ("MUNGE credential", [b"MUNGE:"], rb"(?<=\bMUNGE:)[A-Za-z0-9+/]{20,}=*"),
 )
 
@@ -612,6 +627,16 @@ RULES = (
         + rb"(?=[^\s\"'(]{0,99}\d)"
         + _QUOTED
         + rb")",
+    ),
+    # User and password of .npmrc, in base64.
+    _rule(
+        "value of a secret's name",
+        [b"_auth"],
+        rb"(?<![\w.])_auth\s{0,9}=\s{0,9}[\"']?(?P<value>"
+        + _NOTHING
+        + _NO_NUMBER
+        + _NO_WORD
+        + rb"[A-Za-z0-9+/_-]{8,}={0,2}(?![\w.(+/]))",
     ),
     # Keys of a server and of storage are names of files and of tensors too.
     _rule(
