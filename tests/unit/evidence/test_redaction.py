@@ -455,6 +455,61 @@ def test_the_line_after_another_name_stays(text):
     assert clean(text) == (text, {})
 
 
+BLOCKS = [
+    "password: |\n  <S>\nnext: 1",
+    "password: |-\n\n  <S>\n\n  <S>\nnext: a1B2c3",
+    "  db_password: >\n    two words <S>\n  next: two words\n",
+    "- DB_PASSWORD: |+2 # of the site\n     <S>\n- next: a\n",
+    'vars:\n  "client_secret": !unsafe |\n    <S>\n',
+    "stringData:\r\n  password: |\r\n    <S>\r\n  next: |\r\n    text\r\n",
+    "[1,0]<stdout>:  ansible_become_pass: |\n[1,0]<stdout>:    <S>\n[1,0]<stdout>:  next: 1",
+    "api_key: |\n  <S>\nhf_token: >-\n  <S>\n",
+    "x:\n- - HF_TOKEN: |\n      <S>\n    next: a",
+    "password: |\n  '<S>\n",
+    "password: |\n  $<S>\n",
+]
+
+
+@pytest.mark.parametrize("text", BLOCKS)
+def test_a_value_may_be_a_block_of_yaml(text):
+    given = text.replace("two words <S>", "<S>").replace("'<S>", "<S>").replace("$<S>", "<S>")
+    cleaned, findings = clean(text.replace("<S>", VALUE))
+    assert cleaned == given.replace("<S>", "[redacted: value of a secret's name]")
+    assert sum(count for _, count in findings.values()) == text.count("<S>")
+    assert clean(cleaned) == (cleaned, {})
+    # Also where its lines come one by one.
+    redactor = Redactor(patterns({}))
+    pieces = text.replace("<S>", VALUE).encode().splitlines(keepends=True)
+    assert b"".join(redactor.redact(pieces)).decode() == cleaned
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "config: |\n  threads: 8\n  path: a1B2c3\n",
+        "password: |\nnext: a1B2c3\n",
+        "password_file: |\n  /etc/a1B2c3\n",
+        "max_tokens: >\n  a1B2c3d4\n",
+        "password: |\n  {{ vault_password }}\n  ${DB_PASSWORD}\n  $DB_PASSWORD\n",
+        "password: >\n  ******\n  <secret>\n",
+        "token: |\n  What a reader of Llama3 splits text into.\n  32000\n  vocabulary\n",
+        "hf_token: |\n  https://hub1.example.org/x\n  /home/me/.cache/hub1\n",
+        "enter the password: |\n    a1B2c3d4\n",
+        "| password: |\n|    a1B2c3d4 |\n",
+        "loss: 2.3 | password: |\n   a1B2c3d4\n",
+    ],
+)
+def test_a_block_of_yaml_that_is_no_secret_stays(text):
+    assert clean(text) == (text, {})
+
+
+def test_a_private_key_in_a_block_of_yaml_is_removed_as_a_whole():
+    indented = KEY.replace("\n", "\n  ")
+    cleaned, findings = clean(f"private_key: |\n  {indented}\nnext: 1\n")
+    assert cleaned == "private_key: |\n  [redacted: private key]\n\n\n\nnext: 1\n"
+    assert [*findings] == ["private key"]
+
+
 # Output of trainings, of their argument parsers and of other programs.
 HARMLESS = r"""
   max_tokens ...................................... 2048
@@ -693,6 +748,7 @@ UNITS += [
     "password is set to ",
     "api_key->",
 ]
+UNITS += ["password: |", "- ", "a: | #", "password: | #", "a]", "a" * 99 + ": |  "]
 # Each word for which a rule looks, as the name of a value.
 UNITS += sorted({f"{word.decode()}=" for rule in RULES for word in rule.anchors})
 UNITS += sorted({f"{word.decode()}='" for rule in RULES for word in rule.anchors})
