@@ -62,7 +62,8 @@ fingerprint:
     - Hardware and software of the node; null where the node does not report a value.
     - C(gpus) and C(cpu_model), C(cores), C(hostname), C(machine_id) identify the node;
       a campaign continues only if they are unchanged. C(cores) are those that affinity and CPU
-      quotas leave to this account's processes. The rest is recorded - C(gpu_settings),
+      quotas leave to this account's processes, and C(cpu_quota) tells of which cgroup the
+      quota is, and how many cores there are without it. The rest is recorded - C(gpu_settings),
       C(interfaces), C(infiniband), C(numa_nodes), and in C(frameworks) the packages of each
       interpreter, read without starting it.
   type: dict
@@ -70,6 +71,7 @@ fingerprint:
   sample:
     hostname: gpu01
     cores: 96
+    cpu_quota: null
     memory_mib: 772000
     cpu_governor: performance
     numa_nodes: {"0": "0-23,48-71", "1": "24-47,72-95"}
@@ -148,6 +150,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters 
 )
 from ansible_collections.scalebench.core.plugins.module_utils.node.machine import (
     cores,
+    cpu_quota,
     devices,
     digests,
     texts,
@@ -198,6 +201,7 @@ def main() -> None:
         kernel=platform.release(),
         python=platform.python_version(),
         cores=cores(),
+        cpu_quota=cpu_quota(),
         disk_free_mib=free_mib(module.params["work_dir"]),
         frameworks={
             framework: {

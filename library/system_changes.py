@@ -18,7 +18,8 @@ description:
   - V(undone) removes packages that were not there, unless others need them, releases holds, and
     makes files, services, kernel parameters and groups what they were. What somebody else changed
     since stays, and is named. Packages that were upgraded stay so, and are named; those that were
-    removed are installed again.
+    removed are installed again. Files of Scalebench's own that version 0.1 wrote, which recorded
+    nothing, are removed where a later run changed them, and named otherwise.
 options:
   state:
     description: What to do.
@@ -112,6 +113,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.system_change
     commands_before_files,
     differences,
     installed_by_others,
+    is_own_file,
     kernel_keys,
     merged,
     not_ours,
@@ -510,14 +512,15 @@ def planned(
 
 
 def older(work_dir: str, files: Mapping[str, Any], changes: Mapping[str, Any]) -> Dict[str, str]:
-    """Return why the work folder, and the cluster's sshd, stay where no recorded run made them."""
+    """Return why the work folder, and files of ours, stay where no recorded run made them."""
     stays = {}
     why = "it was there before the first run that was recorded, and version 0.1 recorded none"
     if os.path.isdir(work_dir) and work_dir not in changes.get("folders", {}):
         stays[work_dir] = f"{why}: remove it yourself"
-    for path in files:
-        if path.endswith(_SSHD) and path not in changes.get("files", {}):
-            stays[path] = f"{why}: provision.yml --tags cluster_ssh -e cluster_ssh_state=absent"
+    absent = "provision.yml --tags cluster_ssh -e cluster_ssh_state=absent"
+    for path, state in files.items():
+        if is_own_file(path, state) and path not in changes.get("files", {}):
+            stays[path] = f"{why}: {absent if path.endswith(_SSHD) else 'remove it yourself'}"
     return stays
 
 

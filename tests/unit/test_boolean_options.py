@@ -12,6 +12,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.splitter import parse_kv
 from ansible.template import Templar, trust_as_template
+from ansible_collections.scalebench.core.plugins.plugin_utils.given_options import declared_types
 from jinja2 import Environment, nodes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -150,6 +151,22 @@ def test_every_use_converts_the_option():
         if (names := unconverted(parsed(text, condition)))
     ]
     assert wrong == []
+
+
+def test_a_switch_of_a_playbook_takes_the_words_of_the_roles_switches():
+    """What filter bool does not know, as `y`, it takes for false: the types refuse it before."""
+    converted = {
+        name.name
+        for path, text, condition in EXPRESSIONS
+        if "playbooks" in path.parts
+        for filtered in parsed(text, condition).find_all(nodes.Filter)
+        if filtered.name == "bool"
+        for name in filtered.find_all(nodes.Name)
+    }
+    types = declared_types()
+    # A fact of the allocation; what a callback gives.
+    assert converted - types.keys() == {"hostvars", "release_become"}
+    assert {types[name] for name in converted & types.keys()} == {"bool"}
 
 
 def words_of(argument, meaning):

@@ -241,7 +241,23 @@ def test_what_an_older_version_made_stays_and_is_named(step, etc, tmp_path):
     step("begun")
     unit.unlink()
     step("recorded")
-    assert list(step("undone", work_dir="/nowhere")["undo"]["files"]) == [str(unit)]
+    assert step("undone", work_dir="/nowhere")["undo"]["files"] == {}
+
+
+def test_files_of_version_0_1_do_not_come_back(step, etc):
+    limits, sysctl, site = (
+        etc / name for name in ("90-scalebench.conf", "scalebench.sources", "90-scalebench-site~")
+    )
+    for path in (limits, sysctl, site):
+        path.write_text("of version 0.1\n")
+    step("begun")
+    limits.write_text("of version 0.2\n")
+    site.write_text("of version 0.2\n")
+    step("recorded")
+    undo = step("undone")["undo"]
+    assert not limits.exists()
+    assert site.read_text() == "of version 0.1\n"
+    assert "remove it yourself" in undo["stays"][str(sysctl)]
 
 
 def test_nothing_is_recorded_in_check_mode(step, tmp_path):

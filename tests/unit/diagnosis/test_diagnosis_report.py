@@ -113,6 +113,52 @@ def test_a_damaged_line_costs_only_itself_and_is_named(line, message):
     assert f"Lines left out: 1. The others count.\n- {said}" in shown
 
 
+def test_what_was_measured_too_few_times_costs_only_itself_and_is_named():
+    """Of all other rows the suspects are as before."""
+    data = measured(8, 1, node={2: 0.3})
+    few = [row for row in data["alone"] if row["node"] == "node1"]
+    few += [row for row in data["pairs"] if row["nodes"] == ["node1", "node2"]]
+    for row in few:
+        row["rates"] = row["rates"][:2]
+
+    found = measurement({"1": log_of(data)})
+
+    why = "measured 2 times, and one disturbance would make it a suspect: measure at least 3 times"
+    tests = [f"{test} of node1 0" for test in diagnosis_data.TESTS]
+    assert found["left_out"] == [
+        f"{name}: {why} (-e iterations=3)" for name in [*tests, "pair node1 - node2"]
+    ]
+    assert not any(row in found["alone"] + found["pairs"] for row in few)
+    assert (len(found["nodes"]), len(found["pairs"])) == (8, 27)
+    diagnosis = diagnosis_of(found)
+    assert named(diagnosis) == {("node", "node3")}
+    assert "Lines left out: 4. The others count." in terminal(diagnosis)
+
+
+def test_a_test_with_too_few_figures_costs_only_itself_and_is_named():
+    data = measured(3, 1)
+    short = next(row for row in data["alone"] if row["test"] == "matrix_product")
+    short["rates"] = short["rates"][:1]
+
+    found = measurement({"1": log_of(data)})
+
+    assert found["left_out"][1:] == [
+        "matrix_product: 2 figures: three are needed to tell which one is slow"
+    ]
+    assert {row["test"] for row in found["alone"]} == {"training_step", "memory_copy"}
+    assert diagnosis_of(found)["suspects"] == []
+
+
+def test_what_is_too_few_of_everything_is_refused_with_the_reason():
+    data = measured(4, 1)
+    for row in data["pairs"]:
+        row["rates"] = row["rates"][:1]
+    with pytest.raises(ValueError, match=r"no figures.*pair node1 - node4: measured 1 times.*ns=3"):
+        measurement({"1": log_of(data)})
+    with pytest.raises(ValueError, match="training_step: 2 figures: three are needed"):
+        measurement({"1": log_of(measured(2, 1))})
+
+
 @pytest.mark.parametrize("nodes", [3, 4, 31, 32, 33, 64, 511])
 def test_the_stated_schedule_is_the_one_of_the_trainer(nodes):
     planned = rounds.rounds(nodes)

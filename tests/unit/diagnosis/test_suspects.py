@@ -242,6 +242,13 @@ def test_a_node_without_a_pair_leaves_it_undecided():
     assert (verdict["verdict"], verdict["seen"]["network"]) == (UNDECIDED, 100.0)
 
 
+def test_a_node_without_figures_of_its_own_leaves_it_undecided():
+    data = measured(4, 1)
+    data["alone"] = [row for row in data["alone"] if row["node"] != "node1"]
+    verdict = judge(data, {})
+    assert (verdict["verdict"], verdict["seen"]["node"]) == (UNDECIDED, 100.0)
+
+
 def test_noise_that_hides_large_deficits_leaves_it_undecided():
     assert judge(measured(4, 1, noise=0.02), {})["verdict"] == SOUND
     assert judge(measured(4, 2, noise=0.2), {})["verdict"] == UNDECIDED

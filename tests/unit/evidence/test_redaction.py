@@ -343,6 +343,9 @@ https://x.webhook.office.com/webhookb2/1@2/IncomingWebhook/<S>/1
 https://api.telegram.org/bot12345678:<S>/sendMessage
 Ocp-Apim-Subscription-Key: <S>
     client-key-data: <S>==
+_auth=<S>==
+//registry.example.org/:_auth = "<S>="
+//registry.example.org/:_authToken=<S>
 """
 VALUE = "Zq3" + "x9Kw7Lm2Pv5Rt8Yb1"
 HEX = "0123456789abcdef" * 4
@@ -379,6 +382,15 @@ TOKENS = [
     ("JFrog token", "AKCp" + "aB12" * 17),
     ("JFrog token", "cmVmdGtu" + "aB12" * 14),
     ("Sentry token", "sntrys_" + "eyJp" * 20 + "=_abc"),
+    ("password hash", "$1" + "$salt$" + "aB1./" * 4 + "aB"),
+    ("password hash", "$apr1" + "$Salt1234$" + "aB1./" * 4 + "aB"),
+    ("password hash", "$5" + "$rounds=5000$s.a/lt$" + "aB1./" * 8 + "aB1"),
+    ("password hash", "$6" + "$s.a/lt0123456789$" + "aB1./" * 17 + "a"),
+    ("password hash", "$y" + "$j9T$s.a/lt0123456789$" + "aB1./" * 8 + "aB1"),
+    ("password hash", "$gy" + "$j9T$s.a/lt0123456789$" + "aB1./" * 8 + "aB1"),
+    ("password hash", "$7" + "$CU..../....s.a/lt0123456789$" + "aB1./" * 8 + "aB1"),
+    ("password hash", "$2b" + "$12$" + "aB1./" * 10 + "aB1"),
+    ("password hash", "$argon2id" + "$v=19$m=65536,t=3,p=4$c2FsdA$" + "aB1+/" * 8),
     ("age key", "AGE-SECRET-" + "KEY-1" + "QPZRY9X8" * 7),
 ]
 
@@ -441,6 +453,61 @@ def test_a_value_may_stand_on_the_line_after_its_name(text):
 )
 def test_the_line_after_another_name_stays(text):
     assert clean(text) == (text, {})
+
+
+BLOCKS = [
+    "password: |\n  <S>\nnext: 1",
+    "password: |-\n\n  <S>\n\n  <S>\nnext: a1B2c3",
+    "  db_password: >\n    two words <S>\n  next: two words\n",
+    "- DB_PASSWORD: |+2 # of the site\n     <S>\n- next: a\n",
+    'vars:\n  "client_secret": !unsafe |\n    <S>\n',
+    "stringData:\r\n  password: |\r\n    <S>\r\n  next: |\r\n    text\r\n",
+    "[1,0]<stdout>:  ansible_become_pass: |\n[1,0]<stdout>:    <S>\n[1,0]<stdout>:  next: 1",
+    "api_key: |\n  <S>\nhf_token: >-\n  <S>\n",
+    "x:\n- - HF_TOKEN: |\n      <S>\n    next: a",
+    "password: |\n  '<S>\n",
+    "password: |\n  $<S>\n",
+]
+
+
+@pytest.mark.parametrize("text", BLOCKS)
+def test_a_value_may_be_a_block_of_yaml(text):
+    given = text.replace("two words <S>", "<S>").replace("'<S>", "<S>").replace("$<S>", "<S>")
+    cleaned, findings = clean(text.replace("<S>", VALUE))
+    assert cleaned == given.replace("<S>", "[redacted: value of a secret's name]")
+    assert sum(count for _, count in findings.values()) == text.count("<S>")
+    assert clean(cleaned) == (cleaned, {})
+    # Also where its lines come one by one.
+    redactor = Redactor(patterns({}))
+    pieces = text.replace("<S>", VALUE).encode().splitlines(keepends=True)
+    assert b"".join(redactor.redact(pieces)).decode() == cleaned
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "config: |\n  threads: 8\n  path: a1B2c3\n",
+        "password: |\nnext: a1B2c3\n",
+        "password_file: |\n  /etc/a1B2c3\n",
+        "max_tokens: >\n  a1B2c3d4\n",
+        "password: |\n  {{ vault_password }}\n  ${DB_PASSWORD}\n  $DB_PASSWORD\n",
+        "password: >\n  ******\n  <secret>\n",
+        "token: |\n  What a reader of Llama3 splits text into.\n  32000\n  vocabulary\n",
+        "hf_token: |\n  https://hub1.example.org/x\n  /home/me/.cache/hub1\n",
+        "enter the password: |\n    a1B2c3d4\n",
+        "| password: |\n|    a1B2c3d4 |\n",
+        "loss: 2.3 | password: |\n   a1B2c3d4\n",
+    ],
+)
+def test_a_block_of_yaml_that_is_no_secret_stays(text):
+    assert clean(text) == (text, {})
+
+
+def test_a_private_key_in_a_block_of_yaml_is_removed_as_a_whole():
+    indented = KEY.replace("\n", "\n  ")
+    cleaned, findings = clean(f"private_key: |\n  {indented}\nnext: 1\n")
+    assert cleaned == "private_key: |\n  [redacted: private key]\n\n\n\nnext: 1\n"
+    assert [*findings] == ["private key"]
 
 
 # Output of trainings, of their argument parsers and of other programs.
@@ -515,6 +582,11 @@ tensor fs.key 12 account.keyring model.secret.keys see /t/abcdefgh/x pplx-7b-onl
 glc_layer1 pnu_test sha256~1 hvb.x ABSKIP
 login -p 22 node1; az vm list -p x1; ssh-login -p 10022 node1
 │ hf_token │ None │
+awk '{print $6}' log | sed -E 's/^(.*)$5$/$1$2/' && echo "$6$salt" $2a$10 $y$x "$1$dir$name"
+sudo sed -n 's/$6$.*$/x/p' shadow; regex ^\$6\$[./A-Za-z0-9]+$ root:$6$... bin:*:19000 user:!:19000
+cp $1$prefix$/usr/local/lib/Python3 $y$a$b$c $2b$12$short $argon2id$v=19$m=65536,t=3,p=4 argon2id
+self._auth = HTTPBasicAuth2(user1) use_auth=abcdEF12 _auth=None _auth=basic _auth = getAuth2(x)
+_auth=${NPM_AUTH} _auth=$NPM_AUTH _auth=true _authToken=${NPM_TOKEN}
 compass=north1 bypass=Line2Line sea_surface_pass: 12.5 encompass   12345a
 """
 # Of real logs of trainings and of a server's configuration.
@@ -676,6 +748,7 @@ UNITS += [
     "password is set to ",
     "api_key->",
 ]
+UNITS += ["password: |", "- ", "a: | #", "password: | #", "a]", "a" * 99 + ": |  "]
 # Each word for which a rule looks, as the name of a value.
 UNITS += sorted({f"{word.decode()}=" for rule in RULES for word in rule.anchors})
 UNITS += sorted({f"{word.decode()}='" for rule in RULES for word in rule.anchors})

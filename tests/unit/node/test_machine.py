@@ -104,3 +104,20 @@ def test_cores_are_those_that_affinity_and_quotas_leave(
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     assert machine.cores(str(tmp_path)) == count
+    assert (machine.cpu_quota(str(tmp_path)) is None) is (count == 64)
+
+
+def test_a_quota_is_told_by_its_cgroup(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: set(range(64)))
+    pod = tmp_path / "sys/fs/cgroup/pod"
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text("0::/pod/a\n")
+    for folder, quota in ((pod, 4), (pod / "a", 4), (pod / "b", 2)):
+        folder.mkdir(parents=True)
+        (folder / "cpu.max").write_text(f"{quota}00000 100000\n")
+    # Of the same size the outer one, which the other container shares.
+    shared = {"cgroup": pod.stat().st_ino, "allowed": 64}
+    assert machine.cpu_quota(str(tmp_path)) == shared
+    (tmp_path / "proc/self/cgroup").write_text("0::/pod/b\n")
+    own = {"cgroup": (pod / "b").stat().st_ino, "allowed": 64}
+    assert machine.cpu_quota(str(tmp_path)) == own

@@ -132,6 +132,21 @@ def test_what_was_there_and_did_not_run_is_stopped_and_what_ran_gets_its_unit_ba
     assert commands_after_files(plan)[-1] == ["systemctl", "try-restart", "b.service"]
 
 
+def test_a_unit_of_version_0_1_is_stopped_and_removed_with_its_link():
+    unit = "/etc/systemd/system/scalebench-sshd.service"
+    link = "/etc/systemd/system/multi-user.target.wants/scalebench-sshd.service"
+    drop_in = "/etc/systemd/system/docker.service.d/scalebench.conf"
+    services = {"scalebench-sshd.service": True, "docker.service": True}
+    files = {unit: OLD, link: {"target": unit}, drop_in: OLD}
+    before = state(files=files, services=services)
+    after = state(files={unit: NEW, link: {"target": unit}, drop_in: NEW}, services=services)
+    plan = plan_undo(recorded(before, after), after, {})
+    assert plan.files == dict.fromkeys((unit, link, drop_in))
+    assert (plan.stop, plan.restart) == (["scalebench-sshd.service"], ["docker.service"])
+    removed = {**after, "files": {}, "services": {}}
+    assert plan_undo(recorded(before, removed), removed, {}).files == {}
+
+
 def test_rules_of_a_firewall_are_removed_one_by_one():
     rules = ("ufw allow from 10.0.0.2 to any port 10000 proto tcp", 'public rule family="ipv4"')
     after = {**BEFORE, "rules": dict.fromkeys(rules, True)}

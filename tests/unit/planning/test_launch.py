@@ -80,3 +80,24 @@ def test_reader_processes_are_the_cores_of_a_device(machines, devices, cores, wo
     }
     cell = {"node_names": list(nodes), "devices_per_node": 1}
     assert data_workers(cell, nodes) == dict.fromkeys(nodes, workers)
+
+
+def test_containers_with_a_cpu_quota_each_read_with_their_own_cores():
+    def workers(*shares):
+        nodes = {
+            f"node{number}": {
+                "devices": 2,
+                "fingerprint": {
+                    "boot_id": "a",
+                    "cores": cores,
+                    "cpu_quota": cgroup and {"cgroup": cgroup, "allowed": 64},
+                },
+            }
+            for number, (cgroup, cores) in enumerate(shares)
+        }
+        return [*data_workers({"node_names": list(nodes)}, nodes).values()]
+
+    assert workers((1, 8), (2, 8)) == [4, 4]
+    assert workers((1, 4), (2, 16)) == [2, 8]
+    assert workers((1, 8), (1, 8)) == [2, 2]  # one quota for both
+    assert workers((None, 8), (None, 4)) == [2, 1]

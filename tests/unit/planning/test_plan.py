@@ -66,6 +66,21 @@ def test_cells_that_share_too_few_cores_are_marked():
 
 
 @pytest.mark.parametrize(
+    ("quotas", "allowed", "too_few"),
+    [((1, 2, 3, 4), 64, False), ((1, 2, 3, 4), 3, True), ((1, 1, 1, 1), 64, True)],
+)
+def test_containers_with_a_cpu_quota_each_have_their_own_cores(quotas, allowed, too_few):
+    nodes = cluster(4, machine="same")
+    for node, number in zip(nodes.values(), quotas, strict=True):
+        node["fingerprint"]["cpu_quota"] = {"cgroup": number, "allowed": allowed}
+    made = {cell["topology"]: cell["oversubscribed"] for cell in planned(nodes)["cells"]}
+    assert made == {"1n1g": False, "2n1g": False, "4n1g": too_few}
+    # More threads than its own quota has cores, whatever the others leave.
+    nodes["node1"]["threads"] = 3
+    assert all(cell["oversubscribed"] for cell in planned(nodes)["cells"])
+
+
+@pytest.mark.parametrize(
     ("topology", "packing", "forks", "needed"),
     [
         ("2n1g", "none", 2, 0),

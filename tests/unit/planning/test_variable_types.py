@@ -73,6 +73,7 @@ SWITCH = "neither true nor false: give one of them"
     [
         ("role_flag", ["y", "t", "maybe", "", 2, 1.0], SWITCH),
         ("preflight", ["n"], SWITCH),
+        ("results", ["y"], SWITCH),
         ("uninstall_beneath_work_allowed", ["y"], SWITCH),
         ("role_count", ["1h", "1.5", "", "-1", -1], "no whole number of 0 or more: give one in"),
         ("role_seconds", ["1h", "nan", "inf", "-0.5", float("nan")], "no number of 0 or more: "),
@@ -186,7 +187,7 @@ def test_every_variable_has_its_type_and_those_of_the_inventory_exist():
     page = (ROOT / "docs/variables.md").read_text()
     # Options of playbooks, and Ansible's own.
     of_playbooks = {"exclude", "campaign", "preflight", "accept_changes", "png", "ansible_port"}
-    of_playbooks.add("uninstall_beneath_work_allowed")
+    of_playbooks |= {"results", "uninstall_beneath_work_allowed"}
     for name in types.keys() - of_playbooks:
         assert f"| `{name}` |" in page, name
 

@@ -167,6 +167,11 @@ def test_the_cores_are_those_of_the_machines(machines, cores, said):
     made = build_results({**plan, "nodes": nodes}, runs)
     assert only_cell(made)["cores"] == cores
     assert said in words(made)
+    for number, name in enumerate(nodes):
+        quota = {"cgroup": number, "allowed": 7}
+        nodes[name] = {"boot_id": "a", "cores": 2, "cpu_quota": quota}
+    made = build_results({**plan, "nodes": nodes}, runs)
+    assert only_cell(made)["cores"] == 7
     nodes["node1"] = {"boot_id": "c"}
     assert only_cell(build_results({**plan, "nodes": nodes}, runs))["cores"] is None
     assert only_cell(build_results(plan, runs))["cores"] is None

@@ -43,6 +43,14 @@ def test_gpus_are_counted_among_generic_resources(gres, gpus):
     assert node.gpus == gpus
 
 
+@pytest.mark.parametrize("odd", ["N/A", "\u00b2", "9" * 5000, "-1", "1.5", ""])
+def test_an_odd_number_is_none(odd):
+    line = f"NodeName=n1 CPUTot={odd} RealMemory={odd} Gres=gpu:{odd} State=IDLE"
+    assert answers.nodes(line) == [answers.SlurmNode("n1", "n1", 0, 1, 0, "IDLE")]
+    told = f"PartitionName=main DefaultTime={odd}-00:00:00 MaxTime={odd}:00"
+    assert answers.limits_of_time(told) == (None, None)
+
+
 def test_no_answer_is_no_node():
     assert answers.nodes("") == []
 

@@ -9,7 +9,7 @@ __all__ = ["provenance_changes", "shown"]
 Nodes = Mapping[str, Mapping[str, Any]]
 Path = Tuple[str, ...]
 # Facts that vary from one hour to the next without any change to the system.
-_PASSING = ("load", "disk_free_mib", "boot_id", "node")
+_PASSING = ("load", "disk_free_mib", "boot_id", "node", "cpu_quota")
 # Levels of a fingerprint that only group others, and add nothing to a name.
 _SILENT = ("frameworks", "packages")
 _NOT_THERE = "not there"

@@ -19,7 +19,7 @@ from .kinds import (
 )
 from .repeats import undisturbed
 
-__all__ = ["Table", "table_of_pairs", "tables_alone"]
+__all__ = ["Table", "table_of_pairs", "tables_alone", "too_few_repeats"]
 
 _PAIRS = "pair_transfer"
 _MEAN = "mean of the tests"
@@ -29,6 +29,16 @@ _LEAST_REPEATS = 3
 # What so many figures have in common in a repeat is no noise of theirs.
 _COMMON = 4
 Causes = Dict[str, FrozenSet[str]]
+
+
+def too_few_repeats(rates: Sequence[float]) -> str:
+    """Return what is wrong with a figure of so few repeats, empty for nothing."""
+    if len(rates) >= _LEAST_REPEATS:
+        return ""
+    return (
+        f"measured {len(rates)} times, and one disturbance would make it a suspect: measure at"
+        f" least {_LEAST_REPEATS} times (-e iterations={_LEAST_REPEATS})"
+    )
 
 
 class Table(NamedTuple):
@@ -141,11 +151,9 @@ def _logarithms(rows: Sequence[Tuple[str, Sequence[float]]]) -> Dict[str, List[f
     for name, rates in rows:
         if not rates or not all(rate > 0 and math.isfinite(rate) for rate in rates):
             raise ValueError(f"{name}: the rates {list(rates)!r} are not numbers above 0")
-        if len(rates) < _LEAST_REPEATS:
-            raise ValueError(
-                f"{name}: measured {len(rates)} times, and one disturbance would make it a suspect:"
-                f" measure at least {_LEAST_REPEATS} times (-e iterations={_LEAST_REPEATS})"
-            )
+        problem = too_few_repeats(rates)
+        if problem:
+            raise ValueError(f"{name}: {problem}")
     figures = {name: [math.log(rate) for rate in rates] for name, rates in rows}
     lengths = [len(values) for values in figures.values()]
     every, most = min(lengths, default=0), max(lengths, default=0)

@@ -11,12 +11,14 @@ from ..stats.statistics import NORMAL_MAD
 from ..stats.student_t import quantile, upper_tail
 from .repeats import TOLERANCE, Figures, Precision, noise, of_repeats, precision_at
 
-__all__ = ["ALPHA", "FALSE_ALARMS", "Deficit", "Found", "find"]
+__all__ = ["ALPHA", "FALSE_ALARMS", "Deficit", "Found", "find", "too_few_figures"]
 
 # Chance to name a cause that is within TOLERANCE of the others, and chance to name one where all
 # are sound, each over all comparisons of a diagnosis (Bonferroni). Where the figures are known
 # better than the tolerance the former decides, else the latter.
 ALPHA, FALSE_ALARMS = 0.05, 0.01
+# Of two figures nobody can say which one is usual.
+_LEAST_FIGURES = 3
 # Chance to see a deficit of the stated size.
 _POWER = 0.95
 # A cause is looked at closer from here, and a figure contradicts one: standard deviations.
@@ -96,6 +98,13 @@ class _Fit:
         return cls(base, levels, holder, held)
 
 
+def too_few_figures(count: int) -> str:
+    """Return what is wrong with so few figures of a test, empty for nothing."""
+    if count >= _LEAST_FIGURES:
+        return ""
+    return f"{count} figures: three are needed to tell which one is slow"
+
+
 def find(
     figures: Mapping[str, Sequence[float]],
     causes: Mapping[str, FrozenSet[str]],
@@ -119,8 +128,9 @@ def find(
     :param comparisons: of the whole diagnosis.
     :raises ValueError: fewer than three figures, or one without a value.
     """
-    if len(figures) < 3:
-        raise ValueError(f"{len(figures)} figures: three are needed to tell which one is slow")
+    problem = too_few_figures(len(figures))
+    if problem:
+        raise ValueError(problem)
     measured = of_repeats(figures, nodes)
     base, precision = _usual(measured, nodes)
     fit = _Fit.at(base, {}, measured, causes)

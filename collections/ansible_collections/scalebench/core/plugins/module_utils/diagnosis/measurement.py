@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, Iterator, List, Mapping, Tuple, TypedDict
+from collections import Counter
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Tuple, TypedDict
 
 from ..evidence.redaction import shown
 from ..layout.plain_text import plain
 from ..records.shape import check_shape, parse_json
+from .causes import too_few_repeats
+from .effects import too_few_figures
+from .kinds import pair_name
 
 __all__ = ["EVERY_PAIR", "OF_GPUS", "TESTS", "measurement", "schedule"]
 
@@ -55,11 +59,12 @@ def measurement(logs: Mapping[str, str]) -> Dict[str, Any]:
     """Return ``nodes``, ``alone`` and ``pairs`` as :func:`.suspects.judge` takes them.
 
     Rates of the same device or pair in several logs are joined, those of pairs that were measured
-    again (``again``) last. Lines that cannot be read are left out: ``left_out`` names each. Source
-    of the lines: workloads/collectives/nodes_and_pairs.py.
+    again (``again``) last. Lines that cannot be read are left out, as is what was measured too few
+    times, and a test that too few figures are left of: ``left_out`` names each. Source of the
+    lines: workloads/collectives/nodes_and_pairs.py.
 
     :param logs: texts by the name of their log.
-    :raises ValueError: there are no such lines.
+    :raises ValueError: there are no such lines, or nothing is left that can be judged.
     """
     found: Dict[str, Dict[Tuple[Any, ...], Dict[str, Any]]] = {kind: {} for kind in _LINES}
     left_out: List[str] = []
@@ -83,21 +88,42 @@ def measurement(logs: Mapping[str, str]) -> Dict[str, Any]:
                 found[kind][key]["rates"] += row["rates"]
     for row, rates in again:
         row["rates"] += rates
-    if len(left_out) > _MOST_LEFT_OUT:
-        left_out[_MOST_LEFT_OUT:] = [f"and {len(left_out) - _MOST_LEFT_OUT} more lines"]
     nodes = list(dict.fromkeys(row["node"] for row in found["alone"].values()))
-    rows = {kind: list(of_kind.values()) for kind, of_kind in found.items()}
     known = {*nodes}
-    for row in rows["pairs"]:
+    for row in found["pairs"].values():
         unknown = set(row["nodes"]) - known
         if unknown:
-            pair = " - ".join(row["nodes"])
-            left_out.append(plain(f"pair {pair}: nothing alone was measured of {sorted(unknown)}"))
-    rows["pairs"] = [row for row in rows["pairs"] if known.issuperset(row["nodes"])]
-    if not rows["alone"] or not rows["pairs"]:
+            left_out.append(f"{_name(row)}: nothing alone was measured of {sorted(unknown)}")
+    of_known = [row for row in found["pairs"].values() if known.issuperset(row["nodes"])]
+    rows = {"alone": found["alone"].values(), "pairs": of_known}
+    usable = {kind: _usable(of_kind, left_out) for kind, of_kind in rows.items()}
+    if len(left_out) > _MOST_LEFT_OUT:
+        left_out[_MOST_LEFT_OUT:] = [f"and {len(left_out) - _MOST_LEFT_OUT} more lines"]
+    if not all(usable.values()):
         why = f" ({'; '.join(left_out[:3])})" if left_out else ": was it benchmark diagnose?"
         raise ValueError(f"the logs have no figures of nodes and pairs{why}")
-    return {"nodes": nodes, **rows, "left_out": left_out}
+    return {"nodes": nodes, **usable, "left_out": left_out}
+
+
+def _usable(rows: Iterable[Dict[str, Any]], left_out: List[str]) -> List[Dict[str, Any]]:
+    """Return the rows of enough repeats, of tests with enough of them; add what is left out."""
+    problems = [(row, too_few_repeats(row["rates"])) for row in rows]
+    left_out += [f"{_name(row)}: {problem}" for row, problem in problems if problem]
+    often = [row for row, problem in problems if not problem]
+    figures = Counter(map(_test, often))
+    few = {test: too_few_figures(count) for test, count in figures.items()}
+    left_out += [f"{test}: {problem}" for test, problem in few.items() if problem]
+    return [row for row in often if not few[_test(row)]]
+
+
+def _test(row: Mapping[str, Any]) -> str:
+    return str(row.get("test", "pairs"))
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    if "test" in row:
+        return f"{row['test']} of {row['node']} {row['device']}"
+    return f"pair {pair_name(row['nodes'])}"
 
 
 def _lines(text: str) -> Iterator[Tuple[int, str, str]]:

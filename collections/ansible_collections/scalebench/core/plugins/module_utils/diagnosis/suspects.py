@@ -58,6 +58,8 @@ def judge(measured: Mapping[str, Any], groups: Mapping[str, Sequence[str]]) -> D
     if not with_pairs.issuperset(measured["nodes"]):
         # Whatever is wrong with the network of the others would not have been seen.
         seen[NETWORK] = 100.0
+    if not {row["node"] for row in measured["alone"]}.issuperset(measured["nodes"]):
+        seen[NODE] = 100.0
     hidden = any(share > MOST_SEEN for share in seen.values())
     return {
         "verdict": SLOW if suspects else UNDECIDED if hidden else SOUND,

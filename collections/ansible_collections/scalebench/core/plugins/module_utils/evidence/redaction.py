@@ -15,6 +15,7 @@ from typing import (
     List,
     Mapping,
     Match,
+    Optional,
     Sequence,
     Set,
     Tuple,
@@ -22,6 +23,7 @@ from typing import (
 
 from ..layout.plain_text import without_commands
 from .secret_forms import (
+    BLOCK_OF_YAML,
     KEY_BEGIN,
     KEY_END,
     LOGIN_PROGRAMS,
@@ -30,11 +32,12 @@ from .secret_forms import (
     VALUE_ON_THE_NEXT_LINE,
     Rule,
     is_secret_name,
+    line_of_block,
 )
 
 __all__ = ["Redactor", "redacted_end", "shown"]
 
-_PRIVATE_KEY = "private key"
+_PRIVATE_KEY, _OF_A_NAME = "private key", "value of a secret's name"
 _MASKED = "[redacted]"
 # Characters of a text that is kept with what is shown of it.
 _LONGEST_WORD = 300
@@ -67,6 +70,9 @@ class Redactor:
         self._in_key = False
         # Whether the last line that was not empty ends with the name of a secret.
         self._named = False
+        # Within a block scalar of YAML: what stands before each line, the column of its name, and
+        # what a secret line of it is.
+        self._block: Optional[Tuple[bytes, int, Rule]] = None
 
     def redact(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """Yield each piece with its secrets replaced by ``[redacted: <kind>]``.
@@ -77,7 +83,7 @@ class Redactor:
             small, odd = piece.lower(), _ODD.search(piece)
             there = {one for one in self._anchors if one in small}
             rules = [rule for rule in self._rules if odd or not there.isdisjoint(rule.anchors)]
-            if rules or self._in_key or b"PRIVATE KEY" in piece:
+            if rules or self._in_key or self._block or b"PRIVATE KEY" in piece:
                 yield self._cleaned(piece, rules)
             else:
                 self._line += piece.count(b"\n")
@@ -89,7 +95,8 @@ class Redactor:
         cleaned = []
         for number, line in enumerate(lines, first):
             self._line = number
-            cleaned.append(self._cleaned_line(self._without_value(line), rules))
+            without = self._without_block(self._without_value(line))
+            cleaned.append(self._cleaned_line(without, rules))
         return b"\n".join(cleaned)
 
     def _without_value(self, line: bytes) -> bytes:
@@ -102,6 +109,30 @@ class Redactor:
         self._named = (b"name" in small or b"key" in small) and bool(
             re.search(NAME_ON_ITS_OWN_LINE, line)
         )
+        return line
+
+    def _without_block(self, line: bytes) -> bytes:
+        """Return a line without the value of the block scalar that it belongs to."""
+        if self._block:
+            before, column, rule = self._block
+            text = line[len(before) :] if line.startswith(before) else line
+            if not text.strip():
+                return line
+            if len(text) - len(text.lstrip(b" ")) > column:
+                # A key is removed as a whole.
+                is_key = self._in_key or KEY_BEGIN.search(text)
+                masked = (
+                    text if is_key else re.sub(rule.pattern, partial(self._replaced, rule), text)
+                )
+                return line[: len(line) - len(text)] + masked
+            self._block = None
+        if b": " in line and (b" |" in line or b" >" in line):
+            found = re.match(BLOCK_OF_YAML, line)
+            pattern = line_of_block(found["name"]) if found else b""
+            if found and pattern:
+                before = found["before"]
+                column = found.start("name") - len(before)
+                self._block = before, column, Rule(_OF_A_NAME, (), pattern)
         return line
 
     def _cleaned_line(self, line: bytes, rules: Sequence[Rule]) -> bytes:

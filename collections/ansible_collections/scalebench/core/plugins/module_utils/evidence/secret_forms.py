@@ -12,6 +12,7 @@ import re
 from typing import List, Mapping, NamedTuple, Sequence, Tuple
 
 __all__ = [
+    "BLOCK_OF_YAML",
     "KEY_BEGIN",
     "KEY_END",
     "LOGIN_PROGRAMS",
@@ -20,6 +21,7 @@ __all__ = [
     "VALUE_ON_THE_NEXT_LINE",
     "Rule",
     "is_secret_name",
+    "line_of_block",
     "patterns",
 ]
 
@@ -65,9 +67,13 @@ _NAME_WITH = (
 # As they stand in text, in JSON, which may be in JSON in turn, and in HTML or XML.
 _ENTITY = rb"&(?:quot|apos|#3[49]|#x2[27]);"
 _QUOTE = rb"(?:\\{0,7}[\"']|" + _ENTITY + rb")"
+# Of YAML: behind it a line ends, and the value stands on the next ones, further in.
+_INDICATOR = rb"(?:![\w!-]{1,40}[ ]{1,9})?[|>][1-9+-]{0,2}[ ]{0,99}(?:[ ]#[^\r\n]{0,200})?\r?$"
 # Not secret: an empty value, a reference to a variable, a value that is already masked.
 _NOTHING = (
-    rb"(?!\(null\)|\$(?:[A-Z_][A-Z0-9_]*|\{\w+\})(?![^\s\"',;&)}\]])|\$\(|\*+(?![^\s\"',;&)}\]])"
+    rb"(?!"
+    + _INDICATOR
+    + rb"|\(null\)|\$(?:[A-Z_][A-Z0-9_]*|\{\w+\})(?![^\s\"',;&)}\]])|\$\(|\*+(?![^\s\"',;&)}\]])"
     rb"|(?:[A-Za-z_][\w.]{0,40}\([bBfFrRuU]{0,2}[\"'])?\[redacted|null\b|None\b|(?i:true|false)\b|(?i:[bfru]{0,2})"
     + _QUOTE
     + rb"|[,\s])"
@@ -181,6 +187,20 @@ _VALUE_OF_PAIR = (
 # The same on two lines, as Kubernetes prints YAML and JSON: the end of the first.
 NAME_ON_ITS_OWN_LINE = rb"\b" + _NAME_OF_PAIR + _QUOTE + rb"?\s*,?\s*$"
 
+# The line before a block scalar of YAML: what a launcher writes before each line, and the name.
+BLOCK_OF_YAML = (
+    rb"(?P<before>(?:[^\s|]\S{0,80}[:>\]|])?)[ ]{0,200}(?:-[ ]{1,9}){0,9}"
+    rb"(?P<name>[\"']?[\w.-]{1,100}[\"']?)[ ]{0,9}:[ ]{1,9}" + _INDICATOR
+)
+# What a line of it is where its name is a password's, and of a token's, which may be a text. A
+# reference is none, nor is what is masked.
+_LINE = (
+    rb"^[ ]+(?P<value>"
+    rb"(?!\[redacted|(?:\*+|\$(?:[A-Z_][A-Z0-9_]*|\{\w+\})|\{\{.*\}\}|<[^<>]*>)\s*$)%s)\s*$"
+)
+_LINE_OF_PASSWORD = _LINE % rb"\S(?:.*\S)?"
+_LINE_OF_TOKEN = _LINE % (_NO_NUMBER + _NO_WORD + rb"(?!\w{2,9}://|~?/[a-z][\w.-]{0,60}/)\S{6,}")
+
 
 class Rule(NamedTuple):
     """One kind of secret. Only a line that contains one of the ``anchors`` is searched.
@@ -286,6 +306,21 @@ _ISSUED = (
     ),
     ("Sentry token", [b"sntrys_", b"sntryu_"], rb"(?<!\w)sntry[su]_[A-Za-z0-9+/=_-]{40,}"),
     ("age key", [b"AGE-SECRET-KEY-1"], rb"AGE-SECRET-KEY-1[A-Za-z0-9]{20,}"),
+    # crypt(5), with the length of each hash; PHC string format of Argon2.
+    (
+        "password hash",
+        [
+            *(b"$1$", b"$apr1$", b"$5$", b"$6$", b"$y$", b"$gy$", b"$7$"),
+            *(b"$2a$", b"$2b$", b"$2y$", b"$argon2"),
+        ],
+        rb"(?<![\w$])\$(?:(?:1|apr1)\$[./A-Za-z0-9]{1,8}\$(?!/[a-z]+/)[./A-Za-z0-9]{22}"
+        rb"|[56]\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,16}\$(?:[./A-Za-z0-9]{86}|[./A-Za-z0-9]{43})"
+        rb"|g?y\$[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{1,86}\$[./A-Za-z0-9]{43}"
+        rb"|7\$[./A-Za-z0-9]{11,97}\$[./A-Za-z0-9]{43}"
+        rb"|2[aby]\$\d\d\$[./A-Za-z0-9]{53}"
+        rb"|argon2(?:id?|d)\$(?:v=\d{1,3}\$)?m=[\w=,]{1,99}\$[A-Za-z0-9+/]{4,99}\$[A-Za-z0-9+/]{16,})"
+        rb"(?![\w./$])",
+    ),
     ("MUNGE credential", [b"MUNGE:"], rb"(?<=\bMUNGE:)[A-Za-z0-9+/]{20,}=*"),
 )
 
@@ -613,6 +648,16 @@ RULES = (
         + _QUOTED
         + rb")",
     ),
+    # User and password of .npmrc, in base64.
+    _rule(
+        "value of a secret's name",
+        [b"_auth"],
+        rb"(?<![\w.])_auth\s{0,9}=\s{0,9}[\"']?(?P<value>"
+        + _NOTHING
+        + _NO_NUMBER
+        + _NO_WORD
+        + rb"[A-Za-z0-9+/_-]{8,}={0,2}(?![\w.(+/]))",
+    ),
     # Keys of a server and of storage are names of files and of tensors too.
     _rule(
         "value of a secret's name",
@@ -652,6 +697,17 @@ def is_secret_name(name: str) -> bool:
     """Return whether an environment variable of this name holds a secret."""
     text = name.upper().encode("utf-8", "replace")
     return bool(re.fullmatch(_NAME + rb"|" + _NAME_OF_AUTH, text))
+
+
+def line_of_block(name: bytes) -> bytes:
+    """Return the pattern of a secret line of a block scalar with this name, empty for none."""
+    name = name.strip(b"\"'")
+    if re.fullmatch(
+        _NAME + rb"|" + _NAME_WITH % (rb"", _PASSWORDS) + rb"|(?i:" + _SHORT + rb")", name
+    ):
+        return _LINE_OF_PASSWORD
+    token = _NAME_WITH % (rb"", _TOKENS) + rb"|" + _NAME_OF_AUTH
+    return _LINE_OF_TOKEN if re.fullmatch(token, name) else b""
 
 
 def patterns(environment: Mapping[str, bytes]) -> List[Rule]:

@@ -7,11 +7,11 @@ import glob
 import hashlib
 import os
 import shutil
-from typing import Any, Dict, Iterator, Optional, Sequence
+from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
 
 from .programs import run_program
 
-__all__ = ["cores", "devices", "digests", "texts"]
+__all__ = ["cores", "cpu_quota", "devices", "digests", "texts"]
 
 FILES = {
     "cpuinfo": "/proc/cpuinfo",
@@ -55,11 +55,25 @@ def cores(root: str = "") -> int:
 
     :param root: the folder that has ``proc`` and ``sys``.
     """
-    return max(1, min([len(os.sched_getaffinity(0)), *_quotas(root)]))
+    quotas = [count for count, _folder in _quotas(root)]
+    return max(1, min([len(os.sched_getaffinity(0)), *quotas]))
 
 
-def _quotas(root: str) -> Iterator[int]:
-    """Yield the CPU quota of each cgroup that this process is in, in whole cores.
+def cpu_quota(root: str = "") -> Optional[Dict[str, int]]:
+    """Return what leaves this process fewer cores than its affinity; None where nothing does.
+
+    :param root: as of :func:`cores`.
+    :returns: ``cgroup``, by whose number containers on one machine tell whether they share the
+        quota, and ``allowed``, the cores of the affinity.
+    """
+    allowed = len(os.sched_getaffinity(0))
+    # Of equal ones the outermost, which more processes share.
+    count, folder = min(_quotas(root), key=lambda one: one[0], default=(allowed, ""))
+    return {"cgroup": os.stat(folder).st_ino, "allowed": allowed} if count < allowed else None
+
+
+def _quotas(root: str) -> Iterator[Tuple[int, str]]:
+    """Yield the CPU quota of each cgroup that this process is in, in whole cores, and its folder.
 
     Files: Linux, Documentation/admin-guide/cgroup-v2.rst and scheduler/sched-bwc.rst.
     """
@@ -77,7 +91,7 @@ def _quotas(root: str) -> Iterator[int]:
             # "max" or -1 where there is none.
             quota, period = (*both.split(), "", "")[:2]
             if quota.isdigit() and period.isdigit():
-                yield int(quota) // int(period)
+                yield int(quota) // int(period), folder
 
 
 def devices() -> Dict[str, Any]:

@@ -29,6 +29,7 @@ __all__ = [
     "commands_before_files",
     "differences",
     "installed_by_others",
+    "is_own_file",
     "kernel_keys",
     "merged",
     "not_ours",
@@ -153,6 +154,38 @@ class Undo(NamedTuple):
     stays: Dict[str, str]  # why
 
 
+# Of files that nobody but Scalebench writes.
+_OWN_FILE = re.compile(r"/.*/(?:90-)?scalebench[.-][\w.-]+")
+
+
+def is_own_file(path: str, state: Optional[Mapping[str, Any]]) -> bool:
+    """Return whether a file is Scalebench's alone: one of before a record is of version 0.1."""
+    return "sha256" in (state or {}) and bool(_OWN_FILE.fullmatch(path))
+
+
+def _without_former(changes: Changes, now: State) -> Changes:
+    """Return the changes as if the files of a former version had never been there.
+
+    Version 0.1 recorded nothing: the first record took its files for the site's.
+    """
+    files, services = changes.get("files", {}), changes.get("services", {})
+    former = {path for path, one in files.items() if is_own_file(path, one["before"])}
+    states = {path: one["before"] or {} for path, one in files.items()}
+    states.update(now["files"])
+    links = {path for path, state in states.items() if state.get("target") in former}
+    # Units themselves, and not those that a file only adds to.
+    units = [unit for unit in now["services"] if _UNITS + unit in former]
+    return {
+        **changes,
+        "files": {
+            **files,
+            **{path: {"after": now["files"].get(path), "before": None} for path in links},
+            **{path: {**files[path], "before": None} for path in former},
+        },
+        "services": {**services, **{unit: {"before": None, "after": True} for unit in units}},
+    }
+
+
 def plan_undo(
     changes: Changes, now: State, kept: Mapping[str, str], owners: Mapping[str, str] = {}
 ) -> Undo:
@@ -161,6 +194,7 @@ def plan_undo(
     :param kept: packages of ours that stay, and why; their files stay too.
     :param owners: packages by the files that they own.
     """
+    changes = _without_former(changes, now)
     kept = {**kept, **not_ours(changes)}
     stays = {f"package {name}": why for name, why in kept.items() if name in now["packages"]}
     new_files = {path for path, one in changes.get("files", {}).items() if one["before"] is None}
@@ -202,7 +236,7 @@ def plan_undo(
             if one["after"]
             and _on(name, now)
             and (
-                f"/etc/systemd/system/{name}" in new_files
+                f"{_UNITS}{name}" in new_files
                 or (name in _STARTED and not one["before"] and name not in leaving)
             )
         ],
@@ -285,6 +319,7 @@ _STARTED = frozenset(
         *("nvidia-fabricmanager", "nvidia-persistenced"),
     )
 ) | {"docker.socket", "podman.socket"}
+_UNITS = "/etc/systemd/system/"
 _UNIT = re.compile(r"(?:/usr)?/(?:etc|lib)/systemd/system/([^/]+?)(?:\.d/.*)?")
 
 

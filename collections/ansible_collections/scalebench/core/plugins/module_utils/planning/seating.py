@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Sequence, Set, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
+from ..records.node_names import cores_of_machine
 from ..records.plans import Cell, Node, Nodes
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "oversubscribed",
 ]
 
+# A machine, and the cgroup whose CPU quota a node on it has.
+_Share = Tuple[str, Optional[int]]
 
 _NO, _YES = (
     ("false", "no", "off", "0", "n", "f", "none"),
@@ -101,37 +104,43 @@ def models_of(cell: Cell, nodes: Nodes) -> Dict[str, List[str]]:
 
 
 def oversubscribed(cell: Cell, nodes: Nodes) -> bool:
-    """Return whether a machine runs more CPU threads for this cell than it has cores.
+    """Return whether a machine, or a CPU quota, gives this cell fewer cores than CPU threads.
 
     Nodes under one kernel (``boot_id``) share a machine. Cells on GPUs never oversubscribe.
     """
     if cell["device"] == "gpu":
         return False
-    wanted: Dict[str, int] = {}
-    cores: Dict[str, int] = {}
+    wanted: Dict[_Share, int] = {}
+    together: Dict[_Share, List[Mapping[str, Any]]] = {}
     for name in cell["node_names"]:
-        fingerprint = nodes[name]["fingerprint"]
-        machine = fingerprint["boot_id"] or name
-        wanted[machine] = wanted.get(machine, 0) + cell["devices_per_node"] * nodes[name]["threads"]
-        cores[machine] = fingerprint["cores"]
-    return any(wanted[machine] > cores[machine] for machine in wanted)
+        machine, cgroup = _share(name, nodes)
+        for share in {(machine, cgroup), (machine, None)}:
+            threads = cell["devices_per_node"] * nodes[name]["threads"]
+            wanted[share] = wanted.get(share, 0) + threads
+            together.setdefault(share, []).append(nodes[name]["fingerprint"])
+    return any(wanted[share] > (cores_of_machine(together[share]) or 0) for share in wanted)
+
+
+def _share(name: str, nodes: Nodes) -> _Share:
+    fingerprint = nodes[name]["fingerprint"]
+    quota = fingerprint.get("cpu_quota") or {}
+    return fingerprint.get("boot_id") or name, quota.get("cgroup")
 
 
 def data_workers(cell: Cell, nodes: Nodes) -> Dict[str, int]:
     """Return how many processes of each rank may read and decode data on the cell's nodes.
 
     It is a rank's share of the cores: all devices of a node share its cores, as other repeats may
-    run on those that the cell leaves, and so do nodes under one kernel.
+    run on those that the cell leaves, and so do nodes under one kernel. Containers with a CPU quota
+    each have their own.
     """
-    machines = {
-        name: nodes[name]["fingerprint"].get("boot_id") or name for name in cell["node_names"]
-    }
-    sharing: Dict[str, int] = {}
-    for name, machine in machines.items():
-        sharing[machine] = sharing.get(machine, 0) + nodes[name]["devices"]
+    shares = {name: _share(name, nodes) for name in cell["node_names"]}
+    sharing: Dict[_Share, int] = {}
+    for name, share in shares.items():
+        sharing[share] = sharing.get(share, 0) + nodes[name]["devices"]
     return {
-        name: max(1, int(nodes[name]["fingerprint"].get("cores", 1)) // sharing[machine])
-        for name, machine in machines.items()
+        name: max(1, int(nodes[name]["fingerprint"].get("cores", 1)) // sharing[share])
+        for name, share in shares.items()
     }
 
 

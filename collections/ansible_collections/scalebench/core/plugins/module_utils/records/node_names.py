@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any, Dict, Iterable, List, Mapping, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
-__all__ = ["by_words", "fold", "folded", "machines_of", "named", "without_own"]
+__all__ = ["by_words", "cores_of_machine", "fold", "folded", "machines_of", "named", "without_own"]
 
 # What stands before and after the number, and its least number of digits.
 _Family = Tuple[str, str, int]
@@ -140,3 +140,23 @@ def machines_of(nodes: Mapping[str, Mapping[str, Any]]) -> Dict[str, str]:
         name: str(node.get("boot_id") or node.get("machine_id") or name)
         for name, node in nodes.items()
     }
+
+
+def cores_of_machine(nodes: Iterable[Mapping[str, Any]]) -> Optional[int]:
+    """Return how many cores nodes on one machine have together; None where that is not known.
+
+    They have the same ones, but for containers with a CPU quota each.
+
+    :param nodes: their fingerprints.
+    """
+    counts: Dict[Any, int] = {}
+    allowed = 0
+    for node in nodes:
+        cores = node.get("cores")
+        if not isinstance(cores, int):
+            return None
+        quota = node.get("cpu_quota") or {}
+        share = quota.get("cgroup")
+        counts[share] = max(cores, counts.get(share, 0))
+        allowed = max(allowed, quota.get("allowed", cores))
+    return min(sum(counts.values()), allowed)

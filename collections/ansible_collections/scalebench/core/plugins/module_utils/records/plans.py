@@ -248,6 +248,13 @@ class InfinibandDevice(TypedDict, total=False):
     ports: Dict[str, Dict[str, Any]]
 
 
+class CpuQuota(TypedDict):
+    """The cgroup whose quota leaves a node fewer cores than its affinity, and the cores of that."""
+
+    cgroup: int
+    allowed: int
+
+
 class Fingerprint(TypedDict, total=False):
     """What a plan keeps of a node and a report shows; ``evidence.fingerprint`` has all of it."""
 
@@ -256,6 +263,7 @@ class Fingerprint(TypedDict, total=False):
     boot_id: str
     load: float
     memory_mib: float
+    cpu_quota: Optional[CpuQuota]
     gpus: List[Gpu]
     interfaces: Dict[str, Dict[str, Any]]
     infiniband: Dict[str, InfinibandDevice]

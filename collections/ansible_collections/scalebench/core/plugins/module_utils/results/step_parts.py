@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 
 from ..records.cells import cell_key
 from ..records.factors import factor_values, is_strong
-from ..records.node_names import machines_of
+from ..records.node_names import cores_of_machine, machines_of
 from ..records.results import MeasuredCell, StepCell, StepGroup, StepParts
 from ..records.runs import RankWaits
 from ..stats.statistics import median
@@ -260,9 +260,12 @@ def delays(*cells: MeasuredCell) -> List[List[float]]:
 def _cores(cell: MeasuredCell, nodes: Nodes) -> Optional[int]:
     """Return how many cores the machines of a cell have; None where that is not known."""
     machines = machines_of(nodes)
-    names = cell["node_names"] or ()
-    cores = {machines[name]: nodes[name].get("cores") for name in names if name in nodes}
-    known = [count for count in cores.values() if isinstance(count, int)]
+    together: Dict[str, List[Mapping[str, Any]]] = {}
+    for name in cell["node_names"] or ():
+        if name in nodes:
+            together.setdefault(machines[name], []).append(nodes[name])
+    cores = [cores_of_machine(one) for one in together.values()]
+    known = [count for count in cores if count is not None]
     return sum(known) if known and len(known) == len(cores) else None
 
 

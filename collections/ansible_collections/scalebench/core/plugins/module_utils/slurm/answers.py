@@ -104,6 +104,11 @@ _DONE = re.compile(
 )
 
 
+# Of a size that int() takes: digits of other scripts and thousands of digits are no answer.
+_NUMBER = re.compile(r"[0-9]{1,15}")
+_TIME = re.compile(r"(?:([0-9]{1,9})-)?(?:([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{2})")
+
+
 class Queued(NamedTuple):
     """A job's place: state, why it waits, expected start, nodes, time left, partition, its number.
 
@@ -247,11 +252,11 @@ def limits_of_time(answer: str) -> Tuple[Optional[int], Optional[int]]:
 
 
 def _seconds(text: str) -> Optional[int]:
-    """Return a time in seconds; None for none, as UNLIMITED.
+    """Return a time in seconds; None for none, as UNLIMITED, and for what is no time.
 
     squeue(1), %L: days-hours:minutes:seconds, from the left as far as needed.
     """
-    match = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d\d)", text)
+    match = _TIME.fullmatch(text)
     if not match:
         return None
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
@@ -289,8 +294,8 @@ def nodes(answer: str) -> List[SlurmNode]:
     return found
 
 
-def _number(text: Optional[str]) -> int:
-    return int(text) if text and text.isdigit() else 0
+def _number(text: Optional[str], otherwise: int = 0) -> int:
+    return int(text) if text and _NUMBER.fullmatch(text) else otherwise
 
 
 def gpus_among(gres: str) -> int:
@@ -299,7 +304,7 @@ def gpus_among(gres: str) -> int:
     for entry in re.sub(r"\([^)]*\)", "", gres).split(","):
         parts = entry.split(":")
         if parts[0] == "gpu":
-            total += int(parts[-1]) if parts[-1].isdigit() else 1
+            total += _number(parts[-1], otherwise=1)
     return total
 
 
