@@ -9,6 +9,7 @@ from xml.sax.saxutils import quoteattr
 
 import markupsafe
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.evidence import redaction
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import (
     Redactor,
     shown,
@@ -330,6 +331,8 @@ oc login -u me -p <S>
 [1,0]<stdout>:  password <S>
 + echo <S> | docker login -u me --password-stdin
 echo "<S>" | sudo -S apt-get update
+echo <S> | passwd user --stdin
+password = decrypt("<S>")
 printf '%s' "<S>" | gh auth login --with-token
 docker login -u me --password-stdin <<< "<S>"
 fs.s3a.secret.key=<S>
@@ -515,6 +518,15 @@ tensor fs.key 12 account.keyring model.secret.keys see /t/abcdefgh/x pplx-7b-onl
 glc_layer1 pnu_test sha256~1 hvb.x ABSKIP
 login -p 22 node1; az vm list -p x1; ssh-login -p 10022 node1
 │ hf_token │ None │
+password: SecretStr('**********') api_key=SecretStr('') hf_token=Secret('**********')
+    token = kwargs.pop("use_auth_token")
+    hf_token = os.environ.get("HF_TOKEN") or os.environ["HF_TOKEN"]
+    password = getpass.getpass("Of node1? ") if ask else input('Of node1? ')
+    eos_token = tokenizer.decode("</s>"); password = password.encode("latin1")
+cp /opt/conda/lib/t/00-load-test.t; echo words | xargs --stdin
+echo train1.py | ruff check --stdin-filename train1.py -; echo key1 | passwd --stdin-only
+apptainer exec login.sif srun -p gpu1; docker run --name login-1 -p 8080:80 image1
+docker exec cluster/login -p fp16
 compass=north1 bypass=Line2Line sea_surface_pass: 12.5 encompass   12345a
 """
 # Of real logs of trainings and of a server's configuration.
@@ -705,6 +717,21 @@ def test_real_logs_have_no_secrets():
 def test_no_line_takes_long_to_search(unit):
     """With a pattern that takes quadratic time this would not end within the session."""
     assert clean("token curl https://" + unit * (2**20 // len(unit)))
+
+
+@pytest.mark.parametrize("unit", [" ", ",", " ,", "\r"])
+def test_no_line_that_ends_like_a_name_takes_long_to_search(unit):
+    assert clean("name: A_TOKEN" + unit * 2**18 + "x")[1] == {}
+
+
+def test_a_program_that_starts_repeats_is_looked_at_only_where_it_logs_in(monkeypatch):
+    searched = []
+    monkeypatch.setattr(redaction, "_shown_text", lambda text: searched.append(text) or text)
+    for program in ("docker", "/usr/bin/apptainer"):
+        shown([program, "exec", "image.sif", "python", "train.py", "-p"])
+    assert searched == []
+    shown(["docker", "login", "-p", "word"])
+    assert searched
 
 
 def test_a_private_key_is_removed_and_the_lines_keep_their_numbers():

@@ -65,10 +65,25 @@ _NAME_WITH = (
 # As they stand in text, in JSON, which may be in JSON in turn, and in HTML or XML.
 _ENTITY = rb"&(?:quot|apos|#3[49]|#x2[27]);"
 _QUOTE = rb"(?:\\{0,7}[\"']|" + _ENTITY + rb")"
+# A call, as SecretStr('...'), and one that looks something up, as in the lines of a traceback:
+# os.environ.get("HF_TOKEN").
+_CALL = rb"[A-Za-z_][\w.]{0,40}\("
+_LOOKUP = (
+    rb"(?:[A-Za-z_][\w.]{0,40}\.)?"
+    rb"(?:(?:get|getenv|pop|encode|decode|getpass|input|prompt)\(|environ\[)[\"']"
+)
+_MASK = rb"\[redacted|\*+(?![^\s\"',;&)}\]])"
 # Not secret: an empty value, a reference to a variable, a value that is already masked.
 _NOTHING = (
-    rb"(?!\(null\)|\$(?:[A-Z_][A-Z0-9_]*|\{\w+\})(?![^\s\"',;&)}\]])|\$\(|\*+(?![^\s\"',;&)}\]])"
-    rb"|(?:[A-Za-z_][\w.]{0,40}\([bBfFrRuU]{0,2}[\"'])?\[redacted|null\b|None\b|(?i:true|false)\b|(?i:[bfru]{0,2})"
+    rb"(?!\(null\)|\$(?:[A-Z_][A-Z0-9_]*|\{\w+\})(?![^\s\"',;&)}\]])|\$\(|"
+    + _MASK
+    + rb"|"
+    + _CALL
+    + rb"[bBfFrRuU]{0,2}[\"'](?:[\"']|"
+    + _MASK
+    + rb")|"
+    + _LOOKUP
+    + rb"|null\b|None\b|(?i:true|false)\b|(?i:[bfru]{0,2})"
     + _QUOTE
     + rb"|[,\s])"
 )
@@ -110,7 +125,11 @@ _ASSIGNED = (
     rb"(?:" + _QUOTE + rb"\]?)?"
     rb"(?:\s*:\s?\w{1,20}\s=\s|\s*:(?:=|(?!=))\s*(?!\w{1,20}\s=\s)|\s+=>?\s+"
     rb"|\+?=(?:=?>\s*|(?!=?>)))"
-    rb"(?:(?:[A-Za-z_][\w.]{0,40}\((?=[bBfFrRuU]{0,2}[\"']))?[bBfFrRuU]{0,2}"
+    rb"(?:(?:(?!"
+    + _LOOKUP
+    + rb")"
+    + _CALL
+    + rb"(?=[bBfFrRuU]{0,2}[\"']))?[bBfFrRuU]{0,2}"
     + _QUOTE
     + rb")?(?P<value>"
 )
@@ -158,6 +177,10 @@ LOGIN_PROGRAMS = (
     *("docker", "podman", "nerdctl", "buildah", "skopeo", "crane", "oras", "helm"),
     *("apptainer", "singularity", "az", "oc"),
 )
+# What reads a password from its input.
+_READING = (
+    rb"(?:--password-stdin|--with-token|\bsudo\s+-S|\bpasswd\b[^|\r\n]{0,99}?--stdin)(?![\w-])"
+)
 # Before an option that is such a word.
 _OPTION = rb"(?:\s[\"']?|[\"']\s*,\s*[\"'])"
 # The same of an option, also as words of a list.
@@ -178,8 +201,9 @@ _VALUE_OF_PAIR = (
     + _REST
     + rb"{1,256}))"
 )
-# The same on two lines, as Kubernetes prints YAML and JSON: the end of the first.
-NAME_ON_ITS_OWN_LINE = rb"\b" + _NAME_OF_PAIR + _QUOTE + rb"?\s*,?\s*$"
+# The same on two lines, as Kubernetes prints YAML and JSON: the end of the first, without what
+# separates it from the next.
+NAME_ON_ITS_OWN_LINE = rb"\b" + _NAME_OF_PAIR + _QUOTE + rb"?$"
 
 
 class Rule(NamedTuple):
@@ -429,13 +453,12 @@ RULES = (
         "password of a command",
         [b"--password-stdin", b"--with-token", b"sudo -s", b"--stdin"],
         rb"\b(?:echo|printf)\s(?:\s{0,9}(?:-[a-z]{1,3}|[\"']?%s(?:\\n)?[\"']?)\s)?\s{0,9}[\"']?"
-        rb"(?P<value>" + _NOTHING + rb"(?!-)[^\s\"'|]+)[\"']?\s{0,9}\|[^|\r\n]{0,300}?"
-        rb"(?:--password-stdin|--with-token|\bsudo\s+-S|--stdin)\b",
+        rb"(?P<value>" + _NOTHING + rb"(?!-)[^\s\"'|]+)[\"']?\s{0,9}\|[^|\r\n]{0,300}?" + _READING,
     ),
     _rule(
         "password of a command",
         [b"<<<"],
-        rb"(?:--password-stdin|--with-token|\bsudo\s+-S|--stdin)\b[^|\r\n]{0,300}?<<<\s{0,9}[\"']?"
+        _READING + rb"[^|\r\n]{0,300}?<<<\s{0,9}[\"']?"
         rb"(?P<value>" + _NOTHING + rb"[^\s\"'|]+)",
     ),
     _rule(
@@ -463,7 +486,7 @@ RULES = (
     _rule(
         "token in a URL",
         [b"/t/"],
-        rb"(?i:conda\S{0,60}/t/)(?P<value>(?!<)[\w-]{8,})",
+        rb"(?i://[^\s/]{0,60}conda\S{0,60}/t/)(?P<value>(?!<)[\w-]{8,})",
     ),
     _rule(
         "password of a command",
@@ -479,7 +502,7 @@ RULES = (
         + rb"|[ =]?[\"']?)[^\s:\"']+:"
         rb"|(?:sshpass|\b(?:"
         + "|".join(LOGIN_PROGRAMS).encode()
-        + rb")\b[^|;&\r\n]{0,99}?\blogin)\b.{0,300}?"
+        + rb")\b[^|;&\r\n]{0,99}?(?<![\w/.-])login)(?![\w/.-]).{0,300}?"
         + _OPTION
         + rb"-p(?:"
         + _NEXT
