@@ -321,6 +321,8 @@ password=bytes(b'<S>', 'ascii')
 AccountingStoragePass=<S>
 StoragePass=<S>
 pass_phrase=<S>
+ssh_pass_phrase ........ <S>
+{"name": "SSH_PASS_PHRASE", "value": "<S>"}
 │ HF_TOKEN │ <S> │
 ┃ wandb_api_key ┃ <S> ┃
 az login --service-principal -u id -p <S> --tenant t
@@ -778,6 +780,7 @@ def test_replaced_secrets_are_not_found_again():
         *(("hf_token", True), ("API_KEY", True), ("TOKENIZERS_X", False), ("A_KEY_FILE", False)),
         *(("GITHUB_PAT", True), ("FILE_PAT", False), ("NPM_AUTH", True), ("API_KEYS", True)),
         *(("HF_TOKENS", True), ("max_tokens", False), ("special_tokens", False)),
+        *(("ssh_pass_phrase", True), ("KEY_PASSPHRASE", True), ("PASS_PHRASES", False)),
     ],
 )
 def test_secret_variables_are_recognised_by_name(name, secret):

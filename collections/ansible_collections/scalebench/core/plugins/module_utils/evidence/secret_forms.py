@@ -49,7 +49,7 @@ _CAPITALS = (
     + rb"[A-Z0-9_]+"
 )
 _NAME = _CAPITALS % (
-    rb"(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|SSHPASS|KEY|"
+    rb"(?:TOKEN|SECRET|PASSWORD|PASSWD|PASS_?PHRASE|SSHPASS|KEY|"
     + _PLURALS.replace(rb"[_-]?", rb"_")
     + rb")(?![A-Z])|(?:_PASS|_PWD|_JWT|_CREDS|(?:DB|LDAP|USER)PASS|REDISCLI_AUTH"
     # A personal access token; else PAT is a pattern.
@@ -137,7 +137,7 @@ _ASSIGNED = (
 _PRECISE = (
     # The last letters are looked at first, which is fast, since most words of a log end otherwise.
     rb"(?<![\w-])(?=[\w-]{3,}(?![\w-])(?i:(?<=token)|(?<=tokens)|(?<=key)|(?<=keys)|(?<=secret)"
-    rb"|(?<=word)|(?<=wd)|(?<=phrase)|(?<=pass)))(?=(?i:[\w-]*(?:\w[_-]?SECRET|PASSWORD|PASSWD|PASSPHRASE|"
+    rb"|(?<=word)|(?<=wd)|(?<=phrase)|(?<=pass)))(?=(?i:[\w-]*(?:\w[_-]?SECRET|PASSWORD|PASSWD|PASS_?PHRASE|"
     + _OWNERS
     + rb"[_-]?(?:PASS|PWD)|"
     + _KEYS
@@ -343,7 +343,7 @@ RULES = (
     _rule(
         "password of a document",
         [b"value="],
-        rb"(?i:\bname=[\"'][\w.-]{0,80}(?:password|passwd|passphrase|secret)[\"']\s+value=[\"'])"
+        rb"(?i:\bname=[\"'][\w.-]{0,80}(?:password|passwd|pass_?phrase|secret)[\"']\s+value=[\"'])"
         rb"(?P<value>" + _NOTHING + rb"[^\s\"'<>]+)[\"']",
     ),
     # As of a Python list of pairs; a list of names has no value.
@@ -569,7 +569,7 @@ RULES = (
     _rule(
         "password of a document",
         [b"</"],
-        rb"(?i:<[\w:-]{0,40}(?:password|passwd|passphrase|secret|(?:access|auth|api)[_-]?(?:token|key))"
+        rb"(?i:<[\w:-]{0,40}(?:password|passwd|pass_?phrase|secret|(?:access|auth|api)[_-]?(?:token|key))"
         rb"(?:\s[^<>]{0,200})?>)"
         rb"(?P<value>" + _NOTHING + rb"[^<>\r\n]+)</",
     ),
@@ -606,7 +606,7 @@ RULES = (
     _rule(
         "secret of the environment",
         [
-            *(b"token", b"secret", b"passw", b"passphrase", b"key", b"_pass", b"_pwd"),
+            *(b"token", b"secret", b"passw", b"phrase", b"key", b"_pass", b"_pwd"),
             *(b"_jwt", b"_creds", b"dbpass", b"ldappass", b"userpass", b"rediscli_auth", b"_pat"),
         ],
         _NAME + _ASSIGNED + _NOTHING + _QUOTED + rb")",
