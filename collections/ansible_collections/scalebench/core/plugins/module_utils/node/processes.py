@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import math
 import os
 import signal
 import socket
@@ -217,14 +218,15 @@ def end_processes(find: Callable[[], List[Process]], grace: float = 5.0) -> List
 
     Those of other accounts, as of sudo, may not be signalled, and are left.
 
-    :param find: returns the living processes to end; called again in every round.
+    :param find: returns the living processes to end; called again in every round. It may take
+        longer than ``grace``, where the kernel holds what it reads.
     :param grace: seconds between SIGTERM and SIGKILL.
     :returns: every process that was signalled.
     :raises ValueError: a process survives SIGKILL for ``grace`` more seconds (uninterruptible).
     """
     signalled: Dict[Tuple[int, int], Process] = {}
     refused: Set[Tuple[int, int]] = set()
-    start = time.monotonic()
+    asked = killed = math.inf
     nothing = 0
     while True:
         left = [process for process in find() if (process.pid, process.start) not in refused]
@@ -232,21 +234,23 @@ def end_processes(find: Callable[[], List[Process]], grace: float = 5.0) -> List
         nothing = 0 if left else nothing + 1
         if nothing > bool(signalled):
             return list(signalled.values())
-        waited = time.monotonic() - start
-        if left and waited > 2 * grace:
+        now = time.monotonic()
+        if left and now - killed > grace:
             names = ", ".join(f"{one.pid} ({one.command}, state {one.state})" for one in left)
             raise ValueError(
                 f"still alive {grace:.0f} s after SIGKILL: {names}: in state D a driver or a file"
                 " server does not answer: see dmesg, and restart the node where that lasts"
             )
+        kills = now - asked > grace
         for process in left:
             known = (process.pid, process.start) in signalled
-            if not known or waited > grace:
-                number = signal.SIGKILL if waited > grace else signal.SIGTERM
-                if _signal(process, number):
+            if not known or kills:
+                if _signal(process, signal.SIGKILL if kills else signal.SIGTERM):
                     signalled[process.pid, process.start] = process
                 else:
                     refused.add((process.pid, process.start))
+        asked = min(asked, time.monotonic())
+        killed = min(killed, time.monotonic()) if kills else killed
         time.sleep(0.05)
 
 
