@@ -472,7 +472,7 @@ def test_memory_that_is_locked_in_the_kernel_is_waited_for_shortly(tmp_path, mon
         (forked,) = descendants(hangs.pid)
         if locked:
             cat = tmp_path / "cat"
-            cat.write_text("#!/bin/sh\nexec sleep 60\n")
+            cat.write_text(f"#!/bin/sh\necho >> {tmp_path}/asked\nexec sleep 60\n")
             cat.chmod(0o755)
             monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
         process = read_process(hangs.pid)
@@ -483,6 +483,8 @@ def test_memory_that_is_locked_in_the_kernel_is_waited_for_shortly(tmp_path, mon
     os.kill(forked.pid, signal.SIGKILL)
     name = os.path.basename(sys.executable)
     assert found == ((f"[{name}]", {}) if locked else ("word", {"A": "b"}))
+    # Once is enough to know.
+    assert not locked or (tmp_path / "asked").read_text() == "\n"
 
 
 def test_an_interpreter_of_another_machine_is_passed_over(tmp_path, monkeypatch):

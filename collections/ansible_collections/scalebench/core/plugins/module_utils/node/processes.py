@@ -41,7 +41,7 @@ _PATIENCE = 0.5
 class Process(NamedTuple):
     """One process; ``start`` is in clock ticks since boot, ``state`` the letter of proc(5).
 
-    ``command`` is the program's name in brackets where the command cannot be read.
+    ``locked``: its memory cannot be read; ``command`` is the program's name in brackets then.
     """
 
     pid: int
@@ -50,6 +50,7 @@ class Process(NamedTuple):
     state: str
     start: int
     command: str
+    locked: bool = False
 
     @property
     def alive(self) -> bool:
@@ -67,8 +68,9 @@ def read_process(pid: int) -> Optional[Process]:
         command = _of_memory(pid, "cmdline", fields[0])
     except OSError:
         return None
+    locked = command is None
     command = f"[{name}]" if command is None else command.replace("\0", " ").strip()
-    return Process(pid, int(fields[1]), int(fields[2]), fields[0], int(fields[19]), command)
+    return Process(pid, int(fields[1]), int(fields[2]), fields[0], int(fields[19]), command, locked)
 
 
 def _of_memory(pid: int, name: str, state: str) -> Optional[str]:
@@ -134,6 +136,8 @@ def is_there(pid: int) -> bool:
 
 def environment(process: Process) -> Dict[str, str]:
     """Return the environment that a process was started with; empty if it cannot be read."""
+    if process.locked:
+        return {}
     try:
         text = _of_memory(process.pid, "environ", process.state) or ""
     except OSError:
