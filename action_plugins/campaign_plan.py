@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ansible import context
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import CAMPAIGN_NAME
-from ansible_collections.scalebench.core.plugins.module_utils.node.machine import digests
+from ansible_collections.scalebench.core.plugins.module_utils.node.machine import digest
 from ansible_collections.scalebench.core.plugins.module_utils.planning import (
     plan,
     plan_changes,
@@ -262,8 +262,23 @@ class ActionModule(ControllerAction):
 
 
 def _other_trainers(planned, sources):
-    copied = {path: digest for source in sources for path, digest in digests(source).items()}
-    return plan_changes.other_trainers(copied, planned.get("workload", {}))
+    """Return the trainers on the nodes that are not those of role workload's folders.
+
+    A folder of one's own may hold much else, as data sets.
+    """
+    on_nodes = planned.get("workload", {})
+    copied = {
+        path: digest(_as_copied(Path(source, path)))
+        for source in sources
+        for path in on_nodes
+        if _is_copied(path, [source])
+    }
+    return plan_changes.other_trainers(copied, on_nodes)
+
+
+def _as_copied(path):
+    """Return a text as module text_tree writes it, whatever ends its lines here."""
+    return path.read_text("utf-8", "surrogateescape").encode("utf-8", "surrogateescape")
 
 
 def _is_copied(path, sources):

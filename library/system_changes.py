@@ -516,7 +516,8 @@ def older(work_dir: str, files: Mapping[str, Any], changes: Mapping[str, Any]) -
     stays = {}
     why = "it was there before the first run that was recorded, and version 0.1 recorded none"
     if os.path.isdir(work_dir) and work_dir not in changes.get("folders", {}):
-        stays[work_dir] = f"{why}: remove it yourself"
+        # A site's own folder, as of a disk, was there too.
+        stays[work_dir] = f"{why}: remove it yourself if all in it is Scalebench's"
     absent = "provision.yml --tags cluster_ssh -e cluster_ssh_state=absent"
     for path, state in files.items():
         if is_own_file(path, state) and path not in changes.get("files", {}):

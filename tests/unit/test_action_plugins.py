@@ -4,11 +4,13 @@ import base64
 import json
 import shutil
 import zlib
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible_collections.scalebench.core.plugins.module_utils.node import runs
+from ansible_collections.scalebench.core.plugins.module_utils.node.machine import digest
 from ansible_collections.scalebench.core.plugins.plugin_utils.carrier import EndedByCarrierError
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import read_campaign
 from campaign_data import ROOT, cluster
@@ -382,6 +384,25 @@ def test_trainers_of_another_checkout_are_told_and_kept_in_the_plan(tmp_path, fo
     plan = json.loads((tmp_path / "c/plan.json").read_text())
     assert plan["other_trainers"] == ["train.py"]
     assert result(campaign_plan, {**args, "session": "now"})["remarks"] == []
+
+
+def test_of_the_folders_of_trainers_only_those_on_the_nodes_are_read(tmp_path, forks, monkeypatch):
+    sources, texts = tmp_path / "own", {"my/train.py": b"a\r\n# \xc3\xa4\r\n", "data.py": b"\xff"}
+    for name, text in {**texts, "my/data.bin": b"", "my/notes.py": b""}.items():
+        (sources / name).parent.mkdir(parents=True, exist_ok=True)
+        (sources / name).write_bytes(text)
+    read, read_text = [], Path.read_text
+    monkeypatch.setattr(
+        Path, "read_text", lambda path, *by, **as_: read.append(path) or read_text(path, *by, **as_)
+    )
+    on_nodes = {"my/train.py": digest(b"a\n# \xc3\xa4\n"), "data.py": digest(b"\xff")}
+    nodes = cluster(2)
+    for node in nodes.values():
+        node["workload"] = {**on_nodes, "my/data.bin": "x"}
+    args = plan_args(tmp_path, {"topology": "1n1g"}, nodes=nodes, workload_sources=[str(sources)])
+    assert result(campaign_plan, args)["remarks"] == []
+    below = [str(path.relative_to(sources)) for path in read if path.is_relative_to(sources)]
+    assert sorted(below) == sorted(texts)
 
 
 def test_a_plan_is_made_kept_and_continued(tmp_path, forks):

@@ -148,7 +148,9 @@ def test_a_factor_of_a_benchmark_is_an_option_where_its_folder_is_named(tmp_path
     (said,) = misspelt(given, ["campaign"], str(ROOT / "benchmarks"))
     assert said.startswith("-e sequence_length: only playbooks that run a campaign read it")
     (tmp_path / "broken.yml").write_text("{")
-    for folder in (tmp_path, tmp_path / "none", ""):
+    closed = tmp_path / "closed"
+    closed.mkdir(0)
+    for folder in (tmp_path, tmp_path / "none", "", "~nobody-of-this-name/b", closed / "b"):
         assert misspelt(given, ["campaign"], str(folder)) == []
 
 

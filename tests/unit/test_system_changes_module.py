@@ -224,8 +224,9 @@ def test_a_work_folder_that_was_there_stays(step, etc, tmp_path):
     (tmp_path / "work").mkdir()
     step("begun")
     step("recorded")
-    step("undone")
+    done = step("undone", work_dir=str(tmp_path / "work"))
     assert (tmp_path / "work").exists()
+    assert done["undo"]["stays"][str(tmp_path / "work")].endswith("if all in it is Scalebench's")
 
 
 def test_what_an_older_version_made_stays_and_is_named(step, etc, tmp_path):

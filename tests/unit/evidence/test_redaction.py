@@ -9,6 +9,7 @@ from xml.sax.saxutils import quoteattr
 
 import markupsafe
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.evidence import redaction
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import (
     Redactor,
     shown,
@@ -320,6 +321,8 @@ password=bytes(b'<S>', 'ascii')
 AccountingStoragePass=<S>
 StoragePass=<S>
 pass_phrase=<S>
+ssh_pass_phrase ........ <S>
+{"name": "SSH_PASS_PHRASE", "value": "<S>"}
 │ HF_TOKEN │ <S> │
 ┃ wandb_api_key ┃ <S> ┃
 az login --service-principal -u id -p <S> --tenant t
@@ -330,6 +333,8 @@ oc login -u me -p <S>
 [1,0]<stdout>:  password <S>
 + echo <S> | docker login -u me --password-stdin
 echo "<S>" | sudo -S apt-get update
+echo <S> | passwd user --stdin
+password = decrypt("<S>")
 printf '%s' "<S>" | gh auth login --with-token
 docker login -u me --password-stdin <<< "<S>"
 fs.s3a.secret.key=<S>
@@ -587,6 +592,15 @@ sudo sed -n 's/$6$.*$/x/p' shadow; regex ^\$6\$[./A-Za-z0-9]+$ root:$6$... bin:*
 cp $1$prefix$/usr/local/lib/Python3 $y$a$b$c $2b$12$short $argon2id$v=19$m=65536,t=3,p=4 argon2id
 self._auth = HTTPBasicAuth2(user1) use_auth=abcdEF12 _auth=None _auth=basic _auth = getAuth2(x)
 _auth=${NPM_AUTH} _auth=$NPM_AUTH _auth=true _authToken=${NPM_TOKEN}
+password: SecretStr('**********') api_key=SecretStr('') hf_token=Secret('**********')
+    token = kwargs.pop("use_auth_token")
+    hf_token = os.environ.get("HF_TOKEN") or os.environ["HF_TOKEN"]
+    password = getpass.getpass("Of node1? ") if ask else input('Of node1? ')
+    eos_token = tokenizer.decode("</s>"); password = password.encode("latin1")
+cp /opt/conda/lib/t/00-load-test.t; echo words | xargs --stdin
+echo train1.py | ruff check --stdin-filename train1.py -; echo key1 | passwd --stdin-only
+apptainer exec login.sif srun -p gpu1; docker run --name login-1 -p 8080:80 image1
+docker exec cluster/login -p fp16
 compass=north1 bypass=Line2Line sea_surface_pass: 12.5 encompass   12345a
 """
 # Of real logs of trainings and of a server's configuration.
@@ -780,6 +794,21 @@ def test_no_line_takes_long_to_search(unit):
     assert clean("token curl https://" + unit * (2**20 // len(unit)))
 
 
+@pytest.mark.parametrize("unit", [" ", ",", " ,", "\r"])
+def test_no_line_that_ends_like_a_name_takes_long_to_search(unit):
+    assert clean("name: A_TOKEN" + unit * 2**18 + "x")[1] == {}
+
+
+def test_a_program_that_starts_repeats_is_looked_at_only_where_it_logs_in(monkeypatch):
+    searched = []
+    monkeypatch.setattr(redaction, "_shown_text", lambda text: searched.append(text) or text)
+    for program in ("docker", "/usr/bin/apptainer"):
+        shown([program, "exec", "image.sif", "python", "train.py", "-p"])
+    assert searched == []
+    shown(["docker", "login", "-p", "word"])
+    assert searched
+
+
 def test_a_private_key_is_removed_and_the_lines_keep_their_numbers():
     cleaned, findings = clean(f"before\n{KEY} behind\nA_TOKEN=x\n")
     assert cleaned == (
@@ -824,6 +853,7 @@ def test_replaced_secrets_are_not_found_again():
         *(("hf_token", True), ("API_KEY", True), ("TOKENIZERS_X", False), ("A_KEY_FILE", False)),
         *(("GITHUB_PAT", True), ("FILE_PAT", False), ("NPM_AUTH", True), ("API_KEYS", True)),
         *(("HF_TOKENS", True), ("max_tokens", False), ("special_tokens", False)),
+        *(("ssh_pass_phrase", True), ("KEY_PASSPHRASE", True), ("PASS_PHRASES", False)),
     ],
 )
 def test_secret_variables_are_recognised_by_name(name, secret):

@@ -434,6 +434,27 @@ def test_processes_are_read_with_children_and_environment():
     assert child.wait(timeout=5) == -signal.SIGTERM
 
 
+@pytest.mark.parametrize("ignoring", [False, True])
+def test_processes_that_take_long_to_find_are_signalled_before_they_are_given_up(ignoring):
+    script = "trap '' TERM; echo; read _" if ignoring else "echo; exec sleep 60"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    child = subprocess.Popen(["sh", "-c", script], **pipes)
+    child.stdout.readline()
+
+    def found():
+        time.sleep(0.3)
+        left = [] if child.poll() is not None else [read_process(child.pid)]
+        return [process for process in left if process]
+
+    with child:
+        try:
+            (ended,) = end_processes(found, grace=0.1)
+        finally:
+            child.kill()
+    assert ended.pid == child.pid
+    assert child.returncode == -(signal.SIGKILL if ignoring else signal.SIGTERM)
+
+
 # In state D until the process that it forked starts a program or ends.
 HANGS = """
 import ctypes, os, signal
@@ -451,7 +472,7 @@ def test_memory_that_is_locked_in_the_kernel_is_waited_for_shortly(tmp_path, mon
         (forked,) = descendants(hangs.pid)
         if locked:
             cat = tmp_path / "cat"
-            cat.write_text("#!/bin/sh\nexec sleep 60\n")
+            cat.write_text(f"#!/bin/sh\necho >> {tmp_path}/asked\nexec sleep 60\n")
             cat.chmod(0o755)
             monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
         process = read_process(hangs.pid)
@@ -462,6 +483,8 @@ def test_memory_that_is_locked_in_the_kernel_is_waited_for_shortly(tmp_path, mon
     os.kill(forked.pid, signal.SIGKILL)
     name = os.path.basename(sys.executable)
     assert found == ((f"[{name}]", {}) if locked else ("word", {"A": "b"}))
+    # Once is enough to know.
+    assert not locked or (tmp_path / "asked").read_text() == "\n"
 
 
 def test_an_interpreter_of_another_machine_is_passed_over(tmp_path, monkeypatch):

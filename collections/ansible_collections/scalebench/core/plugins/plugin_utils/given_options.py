@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -99,9 +100,9 @@ def misspelt(names: Iterable[str], known: Iterable[str], benchmarks_dir: str = "
     own: Iterable[str] = ()
     given = {*names}
     if benchmarks_dir and given - {*known, *role_variables()}:
-        # An invalid benchmark file is told where it is run.
-        with suppress(ValueError):
-            own = declaring(load_benchmarks(Path(benchmarks_dir).expanduser()))
+        # What is wrong with folder or file is told where a benchmark is run.
+        with suppress(ValueError, OSError):
+            own = declaring(load_benchmarks(Path(os.path.expanduser(benchmarks_dir))))
     return options.misspelt(given, known, role_variables(), own)
 
 

@@ -107,7 +107,7 @@ class Redactor:
         if self._named and b"value" in small:
             line = re.sub(rule.pattern, partial(self._replaced, rule), line, count=1)
         self._named = (b"name" in small or b"key" in small) and bool(
-            re.search(NAME_ON_ITS_OWN_LINE, line)
+            re.search(NAME_ON_ITS_OWN_LINE, line.rstrip(b", \t\r"))
         )
         return line
 
@@ -255,7 +255,9 @@ def _secret_arguments(words: Sequence[Any]) -> Set[int]:
     """Return which words of a command are secrets by those before them, as that of sshpass -p."""
     if not all(isinstance(word, str) for word in words[:_MOST_WORDS]):
         return set()
-    if not words or posixpath.basename(words[0]) not in _COMMANDS:
+    program = posixpath.basename(words[0]) if words else ""
+    # Programs that start the repeats are among them: looking takes milliseconds.
+    if program not in _COMMANDS or (program in LOGIN_PROGRAMS and "login" not in words):
         return set()
     return {
         number

@@ -51,7 +51,7 @@ _CAPITALS = (
     + rb"[A-Z0-9_]+"
 )
 _NAME = _CAPITALS % (
-    rb"(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|SSHPASS|KEY|"
+    rb"(?:TOKEN|SECRET|PASSWORD|PASSWD|PASS_?PHRASE|SSHPASS|KEY|"
     + _PLURALS.replace(rb"[_-]?", rb"_")
     + rb")(?![A-Z])|(?:_PASS|_PWD|_JWT|_CREDS|(?:DB|LDAP|USER)PASS|REDISCLI_AUTH"
     # A personal access token; else PAT is a pattern.
@@ -69,12 +69,27 @@ _ENTITY = rb"&(?:quot|apos|#3[49]|#x2[27]);"
 _QUOTE = rb"(?:\\{0,7}[\"']|" + _ENTITY + rb")"
 # Of YAML: behind it a line ends, and the value stands on the next ones, further in.
 _INDICATOR = rb"(?:![\w!-]{1,40}[ ]{1,9})?[|>][1-9+-]{0,2}[ ]{0,99}(?:[ ]#[^\r\n]{0,200})?\r?$"
+# A call, as SecretStr('...'), and one that looks something up, as in the lines of a traceback:
+# os.environ.get("HF_TOKEN").
+_CALL = rb"[A-Za-z_][\w.]{0,40}\("
+_LOOKUP = (
+    rb"(?:[A-Za-z_][\w.]{0,40}\.)?"
+    rb"(?:(?:get|getenv|pop|encode|decode|getpass|input|prompt)\(|environ\[)[\"']"
+)
+_MASK = rb"\[redacted|\*+(?![^\s\"',;&)}\]])"
 # Not secret: an empty value, a reference to a variable, a value that is already masked.
 _NOTHING = (
     rb"(?!"
     + _INDICATOR
-    + rb"|\(null\)|\$(?:[A-Z_][A-Z0-9_]*|\{\w+\})(?![^\s\"',;&)}\]])|\$\(|\*+(?![^\s\"',;&)}\]])"
-    rb"|(?:[A-Za-z_][\w.]{0,40}\([bBfFrRuU]{0,2}[\"'])?\[redacted|null\b|None\b|(?i:true|false)\b|(?i:[bfru]{0,2})"
+    + rb"|\(null\)|\$(?:[A-Z_][A-Z0-9_]*|\{\w+\})(?![^\s\"',;&)}\]])|\$\(|"
+    + _MASK
+    + rb"|"
+    + _CALL
+    + rb"[bBfFrRuU]{0,2}[\"'](?:[\"']|"
+    + _MASK
+    + rb")|"
+    + _LOOKUP
+    + rb"|null\b|None\b|(?i:true|false)\b|(?i:[bfru]{0,2})"
     + _QUOTE
     + rb"|[,\s])"
 )
@@ -116,7 +131,11 @@ _ASSIGNED = (
     rb"(?:" + _QUOTE + rb"\]?)?"
     rb"(?:\s*:\s?\w{1,20}\s=\s|\s*:(?:=|(?!=))\s*(?!\w{1,20}\s=\s)|\s+=>?\s+"
     rb"|\+?=(?:=?>\s*|(?!=?>)))"
-    rb"(?:(?:[A-Za-z_][\w.]{0,40}\((?=[bBfFrRuU]{0,2}[\"']))?[bBfFrRuU]{0,2}"
+    rb"(?:(?:(?!"
+    + _LOOKUP
+    + rb")"
+    + _CALL
+    + rb"(?=[bBfFrRuU]{0,2}[\"']))?[bBfFrRuU]{0,2}"
     + _QUOTE
     + rb")?(?P<value>"
 )
@@ -124,7 +143,7 @@ _ASSIGNED = (
 _PRECISE = (
     # The last letters are looked at first, which is fast, since most words of a log end otherwise.
     rb"(?<![\w-])(?=[\w-]{3,}(?![\w-])(?i:(?<=token)|(?<=tokens)|(?<=key)|(?<=keys)|(?<=secret)"
-    rb"|(?<=word)|(?<=wd)|(?<=phrase)|(?<=pass)))(?=(?i:[\w-]*(?:\w[_-]?SECRET|PASSWORD|PASSWD|PASSPHRASE|"
+    rb"|(?<=word)|(?<=wd)|(?<=phrase)|(?<=pass)))(?=(?i:[\w-]*(?:\w[_-]?SECRET|PASSWORD|PASSWD|PASS_?PHRASE|"
     + _OWNERS
     + rb"[_-]?(?:PASS|PWD)|"
     + _KEYS
@@ -164,6 +183,10 @@ LOGIN_PROGRAMS = (
     *("docker", "podman", "nerdctl", "buildah", "skopeo", "crane", "oras", "helm"),
     *("apptainer", "singularity", "az", "oc"),
 )
+# What reads a password from its input.
+_READING = (
+    rb"(?:--password-stdin|--with-token|\bsudo\s+-S|\bpasswd\b[^|\r\n]{0,99}?--stdin)(?![\w-])"
+)
 # Before an option that is such a word.
 _OPTION = rb"(?:\s[\"']?|[\"']\s*,\s*[\"'])"
 # The same of an option, also as words of a list.
@@ -184,8 +207,9 @@ _VALUE_OF_PAIR = (
     + _REST
     + rb"{1,256}))"
 )
-# The same on two lines, as Kubernetes prints YAML and JSON: the end of the first.
-NAME_ON_ITS_OWN_LINE = rb"\b" + _NAME_OF_PAIR + _QUOTE + rb"?\s*,?\s*$"
+# The same on two lines, as Kubernetes prints YAML and JSON: the end of the first, without what
+# separates it from the next.
+NAME_ON_ITS_OWN_LINE = rb"\b" + _NAME_OF_PAIR + _QUOTE + rb"?$"
 
 # The line before a block scalar of YAML: what a launcher writes before each line, and the name.
 BLOCK_OF_YAML = (
@@ -354,7 +378,7 @@ RULES = (
     _rule(
         "password of a document",
         [b"value="],
-        rb"(?i:\bname=[\"'][\w.-]{0,80}(?:password|passwd|passphrase|secret)[\"']\s+value=[\"'])"
+        rb"(?i:\bname=[\"'][\w.-]{0,80}(?:password|passwd|pass_?phrase|secret)[\"']\s+value=[\"'])"
         rb"(?P<value>" + _NOTHING + rb"[^\s\"'<>]+)[\"']",
     ),
     # As of a Python list of pairs; a list of names has no value.
@@ -464,13 +488,12 @@ RULES = (
         "password of a command",
         [b"--password-stdin", b"--with-token", b"sudo -s", b"--stdin"],
         rb"\b(?:echo|printf)\s(?:\s{0,9}(?:-[a-z]{1,3}|[\"']?%s(?:\\n)?[\"']?)\s)?\s{0,9}[\"']?"
-        rb"(?P<value>" + _NOTHING + rb"(?!-)[^\s\"'|]+)[\"']?\s{0,9}\|[^|\r\n]{0,300}?"
-        rb"(?:--password-stdin|--with-token|\bsudo\s+-S|--stdin)\b",
+        rb"(?P<value>" + _NOTHING + rb"(?!-)[^\s\"'|]+)[\"']?\s{0,9}\|[^|\r\n]{0,300}?" + _READING,
     ),
     _rule(
         "password of a command",
         [b"<<<"],
-        rb"(?:--password-stdin|--with-token|\bsudo\s+-S|--stdin)\b[^|\r\n]{0,300}?<<<\s{0,9}[\"']?"
+        _READING + rb"[^|\r\n]{0,300}?<<<\s{0,9}[\"']?"
         rb"(?P<value>" + _NOTHING + rb"[^\s\"'|]+)",
     ),
     _rule(
@@ -498,7 +521,7 @@ RULES = (
     _rule(
         "token in a URL",
         [b"/t/"],
-        rb"(?i:conda\S{0,60}/t/)(?P<value>(?!<)[\w-]{8,})",
+        rb"(?i://[^\s/]{0,60}conda\S{0,60}/t/)(?P<value>(?!<)[\w-]{8,})",
     ),
     _rule(
         "password of a command",
@@ -514,7 +537,7 @@ RULES = (
         + rb"|[ =]?[\"']?)[^\s:\"']+:"
         rb"|(?:sshpass|\b(?:"
         + "|".join(LOGIN_PROGRAMS).encode()
-        + rb")\b[^|;&\r\n]{0,99}?\blogin)\b.{0,300}?"
+        + rb")\b[^|;&\r\n]{0,99}?(?<![\w/.-])login)(?![\w/.-]).{0,300}?"
         + _OPTION
         + rb"-p(?:"
         + _NEXT
@@ -581,7 +604,7 @@ RULES = (
     _rule(
         "password of a document",
         [b"</"],
-        rb"(?i:<[\w:-]{0,40}(?:password|passwd|passphrase|secret|(?:access|auth|api)[_-]?(?:token|key))"
+        rb"(?i:<[\w:-]{0,40}(?:password|passwd|pass_?phrase|secret|(?:access|auth|api)[_-]?(?:token|key))"
         rb"(?:\s[^<>]{0,200})?>)"
         rb"(?P<value>" + _NOTHING + rb"[^<>\r\n]+)</",
     ),
@@ -618,7 +641,7 @@ RULES = (
     _rule(
         "secret of the environment",
         [
-            *(b"token", b"secret", b"passw", b"passphrase", b"key", b"_pass", b"_pwd"),
+            *(b"token", b"secret", b"passw", b"phrase", b"key", b"_pass", b"_pwd"),
             *(b"_jwt", b"_creds", b"dbpass", b"ldappass", b"userpass", b"rediscli_auth", b"_pat"),
         ],
         _NAME + _ASSIGNED + _NOTHING + _QUOTED + rb")",

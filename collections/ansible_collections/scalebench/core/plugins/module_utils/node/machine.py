@@ -11,7 +11,7 @@ from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
 
 from .programs import run_program
 
-__all__ = ["cores", "cpu_quota", "devices", "digests", "texts"]
+__all__ = ["cores", "cpu_quota", "devices", "digest", "digests", "texts"]
 
 FILES = {
     "cpuinfo": "/proc/cpuinfo",
@@ -172,6 +172,11 @@ def _cuda_driver() -> str:
     return "" if library.cuDriverGetVersion(ctypes.byref(version)) else str(version.value)
 
 
+def digest(content: bytes) -> str:
+    """Return the beginning of the SHA-256 of a file's content."""
+    return hashlib.sha256(content).hexdigest()[:_DIGITS]
+
+
 def digests(folder: str) -> Dict[str, str]:
     """Return the beginning of the SHA-256 of each file by its path; none of a missing folder.
 
@@ -184,6 +189,5 @@ def digests(folder: str) -> Dict[str, str]:
             path = os.path.join(parent, name)
             if os.path.isfile(path):
                 with open(path, "rb") as file:
-                    digest = hashlib.sha256(file.read()).hexdigest()
-                found[os.path.relpath(path, folder)] = digest[:_DIGITS]
+                    found[os.path.relpath(path, folder)] = digest(file.read())
     return dict(sorted(found.items()))

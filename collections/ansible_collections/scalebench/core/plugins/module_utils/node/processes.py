@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import math
 import os
 import signal
 import socket
@@ -40,7 +41,7 @@ _PATIENCE = 0.5
 class Process(NamedTuple):
     """One process; ``start`` is in clock ticks since boot, ``state`` the letter of proc(5).
 
-    ``command`` is the program's name in brackets where the command cannot be read.
+    ``locked``: its memory cannot be read; ``command`` is the program's name in brackets then.
     """
 
     pid: int
@@ -49,6 +50,7 @@ class Process(NamedTuple):
     state: str
     start: int
     command: str
+    locked: bool = False
 
     @property
     def alive(self) -> bool:
@@ -66,8 +68,9 @@ def read_process(pid: int) -> Optional[Process]:
         command = _of_memory(pid, "cmdline", fields[0])
     except OSError:
         return None
+    locked = command is None
     command = f"[{name}]" if command is None else command.replace("\0", " ").strip()
-    return Process(pid, int(fields[1]), int(fields[2]), fields[0], int(fields[19]), command)
+    return Process(pid, int(fields[1]), int(fields[2]), fields[0], int(fields[19]), command, locked)
 
 
 def _of_memory(pid: int, name: str, state: str) -> Optional[str]:
@@ -133,6 +136,8 @@ def is_there(pid: int) -> bool:
 
 def environment(process: Process) -> Dict[str, str]:
     """Return the environment that a process was started with; empty if it cannot be read."""
+    if process.locked:
+        return {}
     try:
         text = _of_memory(process.pid, "environ", process.state) or ""
     except OSError:
@@ -217,14 +222,15 @@ def end_processes(find: Callable[[], List[Process]], grace: float = 5.0) -> List
 
     Those of other accounts, as of sudo, may not be signalled, and are left.
 
-    :param find: returns the living processes to end; called again in every round.
+    :param find: returns the living processes to end; called again in every round. It may take
+        longer than ``grace``, where the kernel holds what it reads.
     :param grace: seconds between SIGTERM and SIGKILL.
     :returns: every process that was signalled.
     :raises ValueError: a process survives SIGKILL for ``grace`` more seconds (uninterruptible).
     """
     signalled: Dict[Tuple[int, int], Process] = {}
     refused: Set[Tuple[int, int]] = set()
-    start = time.monotonic()
+    asked = killed = math.inf
     nothing = 0
     while True:
         left = [process for process in find() if (process.pid, process.start) not in refused]
@@ -232,21 +238,23 @@ def end_processes(find: Callable[[], List[Process]], grace: float = 5.0) -> List
         nothing = 0 if left else nothing + 1
         if nothing > bool(signalled):
             return list(signalled.values())
-        waited = time.monotonic() - start
-        if left and waited > 2 * grace:
+        now = time.monotonic()
+        if left and now - killed > grace:
             names = ", ".join(f"{one.pid} ({one.command}, state {one.state})" for one in left)
             raise ValueError(
                 f"still alive {grace:.0f} s after SIGKILL: {names}: in state D a driver or a file"
                 " server does not answer: see dmesg, and restart the node where that lasts"
             )
+        kills = now - asked > grace
         for process in left:
             known = (process.pid, process.start) in signalled
-            if not known or waited > grace:
-                number = signal.SIGKILL if waited > grace else signal.SIGTERM
-                if _signal(process, number):
+            if not known or kills:
+                if _signal(process, signal.SIGKILL if kills else signal.SIGTERM):
                     signalled[process.pid, process.start] = process
                 else:
                     refused.add((process.pid, process.start))
+        asked = min(asked, time.monotonic())
+        killed = min(killed, time.monotonic()) if kills else killed
         time.sleep(0.05)
 
 
