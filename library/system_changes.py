@@ -503,7 +503,7 @@ def planned(
     plan.stays.update({path: why for path, why in reasons.items() if why})
     plan.stays.update(older(module.params["work_dir"], now["files"], changes))
     plan.blocks.extend(path for path in plan.stays if without_blocks(path) is not None)
-    for kind, names in sorted(lost.items()):
+    for kind, names in lost.items():
         found = (one for one in names if one in now[kind] and one not in changes.get(kind, {}))
         for name in found:
             what = f"package {name}" if kind == "packages" else name

@@ -158,6 +158,9 @@ class Selection:
             found |= self.tests_of(self.users(mutation.path, mutation.name.split(".")[0]))
             for word in {own, folder} & {own, "action_plugins", "filter_plugins", "library"}:
                 found |= self.tests_that_name(word)
+        elif folder in ("action_plugins", "library"):
+            # Tests start them in processes of their own, of which nothing is measured.
+            found |= self.tests_that_name(own)
         order = sorted(
             found,
             key=lambda test: (test not in running, own not in test.split("::")[0], found[test]),

@@ -363,7 +363,8 @@ def forks(monkeypatch):
 
 def test_a_plan_says_which_trainers_provisioning_copies(tmp_path, forks):
     args = plan_args(tmp_path, {}, nodes=cluster(2))
-    for sources, copied in (([str(ROOT / "workloads")], True), ([str(tmp_path)], False)):
+    ours, other = str(ROOT / "workloads"), str(tmp_path)
+    for sources, copied in (([ours], True), ([other], False), ([other, ours], True)):
         found = result(campaign_plan, {**args, "workload_sources": sources}, check=True)
         assert found["workloads"]["resnet50/train_pytorch.py"] == {
             "named_by": f"{ROOT}/benchmarks/pytorch.yml: recipes.portable.workload",

@@ -61,6 +61,9 @@ def test_all_figures_are_within_the_axis():
             low, high = axes.get_ylim()
             drawn = [value for line in axes.get_lines() for value in line.get_ydata()]
             assert drawn and low < min(drawn) and max(drawn) < high
+            left, right = axes.get_xlim()
+            counts = [count for line in axes.get_lines() for count in line.get_xdata()]
+            assert left < min(counts) < 1.5 * left and right / 1.5 < max(counts) < right
 
 
 def test_oversubscribed_is_said():

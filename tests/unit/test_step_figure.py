@@ -75,6 +75,8 @@ def test_parts_below_0_stand_left_of_it_beside_each_other():
     found = bars(parts(small_batch=-5.0, unexplained=-24.0))
     assert found[1][1:] == pytest.approx((-5, 0))
     assert found[-1][1:] == pytest.approx((-29, -5))
+    (axes,) = step_figure(parts(unexplained=-24.0)["step_parts"]).axes
+    assert [0, 0] in [list(line.get_xdata()) for line in axes.get_lines()]
 
 
 def test_a_part_that_nobody_measured_is_none_of_the_drawing():

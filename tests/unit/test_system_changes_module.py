@@ -104,6 +104,19 @@ def test_what_another_program_installed_meanwhile_is_noted(step, tmp_path, monke
     assert done["undo"]["stays"] == {"package htop": "apt installed it meanwhile"}
 
 
+def test_only_packages_that_are_still_there_are_asked_for_their_files(step, monkeypatch):
+    packages, asked = {}, []
+    read = system_changes.read_state
+    monkeypatch.setattr(system_changes, "read_state", lambda: {**read(), "packages": {**packages}})
+    monkeypatch.setattr(system_changes, "package_files", lambda _, names: asked.extend(names) or {})
+    step("begun")
+    packages.update(chrony="4", htop="3")
+    step("recorded")
+    del packages["htop"]
+    assert step("undone")["undo"]["packages"] == ["chrony"]
+    assert {*asked} == {"chrony"}
+
+
 def test_kernel_parameters_are_undone_where_a_file_of_the_run_sets_them(step, etc, monkeypatch):
     kernel = {"vm.swappiness": "60", "net.core.rmem_max": "212992"}
     read = system_changes.read_state
