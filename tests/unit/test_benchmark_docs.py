@@ -4,6 +4,7 @@ import re
 
 import pytest
 import yaml
+from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.planning import benchmark_file
 from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
     check_benchmark,
@@ -37,6 +38,14 @@ def test_every_launcher_and_option_of_one_is_named(name):
     assert len(rows) == 1, f"`{name}` has no row in {place}"
     missing = [option for option in LAUNCHERS[name].options if option not in rows[0]]
     assert not missing, f"add launcher_options to the row of {name} in {place}"
+
+
+def test_the_fewest_lines_are_a_whole_log():
+    (text,) = re.findall(r"```\n(iteration .*?)```", TEXT, re.DOTALL)
+    reading = logs.read(text)
+    assert (reading["reader"], reading["unit"]) == ("scalebench", "points/s")
+    assert reading["ending"]["kind"] == "complete"
+    assert [row["throughput"] for row in reading["observations"]] == [812.5]
 
 
 def test_the_example_is_a_benchmark_with_and_without_its_blocks():
