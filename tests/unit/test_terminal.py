@@ -77,6 +77,20 @@ def test_a_host_with_a_message_of_its_own_is_named_with_it(tmp_path):
         assert lines[at + 1] == f"  exit code {host[1:]}"
 
 
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("lookup('benchmark_frameworks', folder='/nowhere')", "  /nowhere: no benchmark file"),
+        # Which variable it is, one of Ansible's own does not say.
+        ("lookup('ansible.builtin.file', '/nowhere')", "  Task failed: Finalization of task args"),
+    ],
+)
+def test_a_lookup_of_ours_speaks_for_itself(tmp_path, expression, said):
+    task = {"name": "Look up", "ansible.builtin.debug": {"msg": "{{ " + expression + " }}"}}
+    lines = printed(tmp_path, hosts="n1", tasks=[task])
+    assert lines[lines.index("FAILED n1: Look up") + 1].startswith(said)
+
+
 def test_the_recap_has_a_line_for_hosts_with_the_same_counts(tmp_path):
     lines = printed(tmp_path, "--check")
     recap = [line.split(":")[0].strip() for line in lines if "unreachable=" in line]
