@@ -46,7 +46,7 @@ UNREACHABLE = "UNREACHABLE"
 # ours say by themselves which file or option is wrong.
 OUR_LOOKUPS = sorted(path.stem for path in Path(__file__).parents[2].glob("lookup_plugins/*.py"))
 WAY_TO_LOOKUP = re.compile(
-    rf"Task failed: .{{1,2000}}?The lookup plugin '(?:{'|'.join(OUR_LOOKUPS)})' failed: (?=\S)"
+    rf"Task failed: .{{0,2000}}?The lookup plugin '(?:{'|'.join(OUR_LOOKUPS)})' failed: (?=\S)"
 )
 # Disturbances of a repeat to show; the report has all.
 MOST_DISTURBANCES = 4

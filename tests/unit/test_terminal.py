@@ -91,6 +91,17 @@ def test_a_lookup_of_ours_speaks_for_itself(tmp_path, expression, said):
     assert lines[lines.index("FAILED n1: Look up") + 1].startswith(said)
 
 
+def test_a_misspelt_benchmark_is_told_before_a_server_is_changed(tmp_path):
+    (tmp_path / "hosts").write_text("[nodes]\nn1 ansible_host=192.0.2.1\n")
+    given = ("-e", "benchmark=pytorh", "-e", f"scalebench_work_dir={tmp_path}/work")
+    done = play_it(tmp_path, ROOT / "playbooks/provision.yml", *given)
+    assert done.returncode == 2, done.stdout
+    lines = done.stdout.splitlines()
+    at = lines.index("FAILED Read the benchmark files")
+    assert lines[at + 1].startswith("  -e benchmark=pytorh: there is no benchmark 'pytorh'; the")
+    assert not [line for line in lines if "unreachable=1" in line]
+
+
 def test_the_recap_has_a_line_for_hosts_with_the_same_counts(tmp_path):
     lines = printed(tmp_path, "--check")
     recap = [line.split(":")[0].strip() for line in lines if "unreachable=" in line]
