@@ -160,4 +160,6 @@ def test_the_figures_of_a_model_are_documented():
     results = build_results(plan, runs)
     names = {*Figures.__annotations__}
     assert results["cells"][0]["figures"].keys() == names <= told(REPEAT["figures"])
-    assert metrics_of(results) <= METRICS.keys()
+    metrics = metrics_of(results)
+    assert "scalebench_model_flops_per_second" in metrics
+    assert metrics <= METRICS.keys()
