@@ -16,8 +16,10 @@ extends_documentation_fragment:
   - result_format_callback
 """
 
+import re
 import time
 from functools import wraps
+from pathlib import Path
 from types import SimpleNamespace
 
 from ansible import context
@@ -40,6 +42,12 @@ BAR_WIDTH = 18
 # Lines to show of the standard output and error of a failed command.
 LAST_LINES = 15
 UNREACHABLE = "UNREACHABLE"
+# What Ansible puts before the message of a lookup: the variables on its way to it. The messages of
+# ours say by themselves which file or option is wrong.
+OUR_LOOKUPS = sorted(path.stem for path in Path(__file__).parents[2].glob("lookup_plugins/*.py"))
+WAY_TO_LOOKUP = re.compile(
+    rf"Task failed: .{{0,2000}}?The lookup plugin '(?:{'|'.join(OUR_LOOKUPS)})' failed: (?=\S)"
+)
 # Disturbances of a repeat to show; the report has all.
 MOST_DISTURBANCES = 4
 LEFT_OUT = (
@@ -288,6 +296,7 @@ class CallbackModule(Default):
         task = result.task.get_name() if item is None else f"{result.task.get_name()} ({item})"
         task = _clean(task)
         message = _clean(answer.get("msg") or answer.get("censored", ""))
+        message = WAY_TO_LOOKUP.sub("", message, count=1)
         lines = ["  " + line for line in message.splitlines()]
         if "sudo password" in message:
             lines.append("  give sudo's password: -K (--ask-become-pass)")

@@ -277,7 +277,26 @@ print(json.dumps([[cell["directory"], cell["own_factors"]] for cell in cells]))
 
 @section("A framework")
 def test_a_framework_has_a_package_set(tree):
-    unit_tests(tree, "tests/unit/test_framework_sets.py", "-k", "example")
+    unit_tests(tree, "tests/unit/test_framework_sets.py", "-k", "example and not documentation")
+
+
+@section("A launcher")
+def test_a_launcher_is_one_function_and_one_entry(tree):
+    code = (
+        PLAN
+        + """
+def change(data):
+    recipe = data["recipes"]["portable"]
+    recipe.update(launcher="ranks", launcher_options={"prefix": ["nice"]})
+(cell,) = planned("pytorch", change, topology="2n1g")
+print(json.dumps([json.loads(cell["commands"][name]["argv"][-1]) for name in cell["node_names"]]))
+"""
+    )
+    one, two = python(tree, code)
+    assert one["argv"][0] == "nice"
+    assert [each["environment"]["RANK"] for each in (one, two)] == ["0", "1"]
+    assert one["environment"]["WORLD_SIZE"] == "2"
+    assert one["environment"]["MASTER_ADDR"] == two["environment"]["MASTER_ADDR"]
 
 
 @section("A role")

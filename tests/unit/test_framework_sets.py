@@ -12,6 +12,7 @@ from ansible.template import Templar, trust_as_template
 from stack_data import NAMES, stack
 
 FOLDER = Path(__file__).parents[2] / "roles/framework/vars/frameworks"
+DOCUMENT = FOLDER.parents[3] / "docs/frameworks.md"
 FILES = sorted(FOLDER.glob("*.yml"))
 REQUIRED = {"python": list, "packages": list, "import": str}
 OPTIONAL = {
@@ -44,6 +45,15 @@ def test_a_stack_changes_wheels_of_sets_that_there_are_but_not_their_version(nam
         changed = dict(pin.split("==") for pin in record.get("packages", ()))
         for package in usual.keys() & changed:
             assert changed[package].partition("+")[0] == usual[package]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_documentation_has_a_row_for_a_set(path):
+    rows = [row.split(" | ") for row in DOCUMENT.read_text().splitlines() if row.startswith("| `")]
+    named = [row for row in rows if f"`{path.stem}`" in row[0] and len(row) == 4]
+    assert len(named) == 1, f"{path.stem} has no row in the table of sets of {DOCUMENT}"
+    found = yaml.safe_load(path.read_text())["__framework_set"]
+    assert named[0][3] == ("no |" if "machines" in found or "unpublished" in found else "yes |")
 
 
 def test_the_role_reads_every_key_of_a_set():

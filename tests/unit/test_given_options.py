@@ -117,7 +117,13 @@ def test_every_option_is_a_variable_of_role_campaign():
         for name, option in options.items()
         if option["type"] == "raw"
     }
-    assert given_empty == {name: f"{{{{ {name} | default('') }}}}" for name in OPTIONS}
+    wanted = {name: f"{{{{ {name} | default('') }}}}" for name in OPTIONS}
+    differing = {name for name, _ in given_empty.items() ^ wanted.items()}
+    assert not differing, (
+        "each option is campaign_NAME in roles/campaign/defaults/main.yml and in"
+        " roles/campaign/meta/argument_specs.yml, with type raw and this default:"
+        f" {[wanted.get(name) for name in sorted(differing)]}"
+    )
 
 
 def test_no_variable_that_the_docs_list_is_taken_for_misspelt():

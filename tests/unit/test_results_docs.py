@@ -74,9 +74,10 @@ def metrics_of(results):
 
 
 def test_every_key_is_documented():
-    assert {*Results.__annotations__} == RESULTS.keys()
-    assert {*MeasuredCell.__annotations__} <= CELL.keys()
-    assert {*Repeat.__annotations__} <= REPEAT.keys()
+    for table, part in ((RESULTS, Results), (CELL, MeasuredCell), (REPEAT, Repeat)):
+        missing = {*part.__annotations__} - table.keys()
+        assert not missing, f"add rows to the table of {part.__name__} in docs/results-files.md"
+    assert RESULTS.keys() <= {*Results.__annotations__}
     for row, part in (
         (RESULTS["provenance"], Provenance),
         (CELL["interval"], Interval),
@@ -107,7 +108,7 @@ def test_what_is_written_is_documented():
         for repeat in one["repeats"]:
             assert repeat.keys() <= REPEAT.keys()
     metrics = metrics_of(results)
-    assert len(metrics) == 7
+    assert "scalebench_throughput_samples_per_second" in metrics
     assert metrics <= METRICS.keys()
 
 
@@ -160,5 +161,5 @@ def test_the_figures_of_a_model_are_documented():
     names = {*Figures.__annotations__}
     assert results["cells"][0]["figures"].keys() == names <= told(REPEAT["figures"])
     metrics = metrics_of(results)
-    assert len(metrics) == 11
+    assert "scalebench_model_flops_per_second" in metrics
     assert metrics <= METRICS.keys()

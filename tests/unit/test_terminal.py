@@ -77,6 +77,31 @@ def test_a_host_with_a_message_of_its_own_is_named_with_it(tmp_path):
         assert lines[at + 1] == f"  exit code {host[1:]}"
 
 
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("lookup('benchmark_frameworks', folder='/nowhere')", "  /nowhere: no benchmark file"),
+        # Which variable it is, one of Ansible's own does not say.
+        ("lookup('ansible.builtin.file', '/nowhere')", "  Task failed: Finalization of task args"),
+    ],
+)
+def test_a_lookup_of_ours_speaks_for_itself(tmp_path, expression, said):
+    task = {"name": "Look up", "ansible.builtin.debug": {"msg": "{{ " + expression + " }}"}}
+    lines = printed(tmp_path, hosts="n1", tasks=[task])
+    assert lines[lines.index("FAILED n1: Look up") + 1].startswith(said)
+
+
+def test_a_misspelt_benchmark_is_told_before_a_server_is_changed(tmp_path):
+    (tmp_path / "hosts").write_text("[nodes]\nn1 ansible_host=192.0.2.1\n")
+    given = ("-e", "benchmark=pytorh", "-e", f"scalebench_work_dir={tmp_path}/work")
+    done = play_it(tmp_path, ROOT / "playbooks/provision.yml", *given)
+    assert done.returncode == 2, done.stdout
+    lines = done.stdout.splitlines()
+    at = lines.index("FAILED Read the benchmark files")
+    assert lines[at + 1].startswith("  -e benchmark=pytorh: there is no benchmark 'pytorh'; the")
+    assert not [line for line in lines if "unreachable=1" in line]
+
+
 def test_the_recap_has_a_line_for_hosts_with_the_same_counts(tmp_path):
     lines = printed(tmp_path, "--check")
     recap = [line.split(":")[0].strip() for line in lines if "unreachable=" in line]

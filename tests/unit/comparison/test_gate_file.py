@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_rules import (
+    METRICS,
     check_gate,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.verdicts import gate_of
+from report_data import documented_rows
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -20,6 +22,14 @@ def test_a_gate_is_found_by_its_name(tmp_path):
     assert gate_of({**given, "gate": ""}) is None
     with pytest.raises(ValueError, match="there are nightly"):
         gate_of({**given, "gate": "daily"})
+
+
+@pytest.mark.parametrize("name", sorted(METRICS))
+def test_a_metric_is_documented_and_has_an_example(name):
+    told = [row[0] for row in documented_rows("comparing-campaigns.md", "Gates")]
+    assert f"`{name}`" in told, "add a row to the section Gates of docs/comparing-campaigns.md"
+    examples = (ROOT / "gates/default.yml").read_text()
+    assert f"- {name}:" in examples, "add an example to gates/default.yml"
 
 
 def test_rules_with_and_without_selector():

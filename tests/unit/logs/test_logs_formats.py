@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs, strategies
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
-from log_lines import lines
+from log_lines import LINE, lines
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "logs"
 
@@ -101,10 +101,15 @@ def test_a_fixture_gives_its_reading(name):
     assert facts["reason"] if throughput is None else facts["reason"] == ""
 
 
-def test_every_reader_names_its_source_and_has_a_usual_strategy():
-    for name, format_ in logs.READERS.items():
-        assert format_.source, name
-        assert strategies.USUAL[name] in strategies.STRATEGIES
+@pytest.mark.parametrize("name", sorted(logs.READERS))
+def test_every_reader_has_a_source_a_usual_strategy_and_a_line_for_the_tests(name):
+    assert logs.READERS[name].source
+    usual = strategies.USUAL.get(name)
+    assert usual in strategies.STRATEGIES, f"add {name} to USUAL in strategies/_table.py"
+    if name == "nccl_tests":
+        return  # Tables, of which no line stands alone: test_logs_nccl_tests.py.
+    assert name in LINE, f"add a line of {name} to tests/unit/log_lines.py"
+    assert logs.read("".join(lines(name)))["reader"] == name
 
 
 def test_ips_is_of_one_device_and_is_multiplied_only_if_the_number_is_known():

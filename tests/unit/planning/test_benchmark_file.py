@@ -76,7 +76,7 @@ def broken(change):
         (lambda d, r: r["additions"].append({}), "additions[2].when is missing"),
         (
             lambda d, r: r["additions"].append({"when": {"gpus": 1}, "arguments": []}),
-            "additions[2].when.gpus: no such factor; there are batch_size_per_device, data",
+            "additions[2].when.gpus: no such factor; there are batch_size_per_device, ",
         ),
         (
             lambda d, r: r["additions"].append({"when": {"precision": "fp8"}, "arguments": []}),

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import subprocess
 from typing import Any
 
@@ -84,6 +85,58 @@ def test_the_factor_is_an_option_a_part_of_the_path_and_an_argument():
     argv = long["commands"]["node1"]["argv"]
     assert "--sequence-length=512" in argv and argv[-1] == "--packed"
     assert "--packed" not in made["cells"][0]["commands"]["node1"]["argv"]
+
+
+def plan_without_its_words(kept: Any = None, **given: Any) -> Any:
+    """Return the plan of the toy when its command names no sequence length."""
+    toy = copy.deepcopy(TOY)
+    recipe = toy["recipes"]["portable"]
+    recipe["arguments"] = [word for word in recipe["arguments"] if "sequence_length" not in word]
+    known = {"toy_sequences": check_benchmark(toy, "toy.yml")}
+    given = {"benchmark": "toy_sequences", "topology": "1n1g", **given}
+    options = parse_options(given, own=declared_factors(known))
+    nodes = cluster(2, workload_dir=str(FOLDER), pythons={"none": "python3"})
+    return plan.build(known, options, nodes, kept)
+
+
+def test_a_factor_of_which_no_command_tells_has_one_value():
+    """Else two cells would be the same run under two names."""
+    assert len(plan_without_its_words(sequence_length="128")["cells"]) == 1
+    said = (
+        "toy_sequences/bz4/1n1g/toy_b4_fp32 and toy_sequences/bz4-s512/1n1g/toy_b4_fp32 would run"
+        " the same command: nothing in recipe portable of toy_sequences uses sequence_length. Name"
+        " it in arguments, environment or additions, or ask for one value"
+    )
+    with pytest.raises(ValueError, match=re.escape(said)):
+        plan_without_its_words(sequence_length="128,512")
+
+
+def test_a_campaign_that_was_planned_so_goes_on():
+    kept = planned(sequence_length="128,512", topology="1n1g")
+    assert len(plan_without_its_words(kept, sequence_length="128,512")["cells"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "count"),
+    [
+        # Of one device, a batch is that of both.
+        ({"scaling": "weak,strong", "global_batch_size": 4, "batch_size_per_device": 4}, 2),
+        # A variant beside itself shows the noise.
+        ({"treatment": "usual,again"}, 2),
+    ],
+)
+def test_cells_may_run_the_same_command_on_purpose(given, count):
+    toy = copy.deepcopy(TOY)
+    if "treatment" in given:
+        toy["variants"] = {"usual": {}, "again": {}}
+    known = {"toy_sequences": check_benchmark(toy, "toy.yml")}
+    options = parse_options(
+        {"benchmark": "toy_sequences", "topology": "1n1g", **given}, own=declared_factors(known)
+    )
+    nodes = cluster(2, workload_dir=str(FOLDER), pythons={"none": "python3"})
+    cells = plan.build(known, options, nodes)["cells"]
+    assert len(cells) == count
+    assert len({str(cell["commands"]) for cell in cells}) == 1
 
 
 def names_read_elsewhere():

@@ -1,7 +1,9 @@
 """The verdicts on nodes, from what their modules report."""
 
+import ast
 import copy
 import functools
+from typing import get_type_hints
 
 import pytest
 import yaml
@@ -13,6 +15,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.preflight.gpu_chec
 )
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.judge import CHECKS, judge
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.verdict import to_mend
+from ansible_collections.scalebench.core.plugins.module_utils.records.node_facts import NodeFacts
 from report_data import ROOT, documented_rows
 
 V100 = {"name": "Tesla V100-SXM2-16GB", "driver": "580.159.04", "memory_mib": 16384}
@@ -591,7 +594,27 @@ def test_the_names_that_may_be_accepted_are_those_of_the_checks():
     nodes = cluster()
     nodes["node1"]["dataset"]["tfrecord"]["problems"] = ["no index"]
     asked = {"bfloat16": True, "diagnosis": {"file": "d.json", "content": None}}
-    assert {row["check"] for row in judge(nodes, asked)["rows"]} == CHECKS
+    rows = {row["check"] for row in judge(nodes, asked)["rows"]}
+    assert not rows - CHECKS, "add it to CHECKS of preflight/judge.py"
+    assert rows == CHECKS
+
+
+def test_each_fact_that_the_module_returns_is_described_and_has_a_type():
+    body = ast.parse((ROOT / "library/preflight_facts.py").read_text())
+    (call,) = (
+        node
+        for node in ast.walk(body)
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "exit_json"
+    )
+    (text,) = (
+        node.value.value
+        for node in body.body
+        if isinstance(node, ast.Assign) and node.targets[0].id == "RETURN"
+    )
+    # The action plugin adds this one.
+    returned = {word.arg for word in call.keywords} | {"clock_skew"}
+    assert returned == yaml.safe_load(text).keys(), "RETURN of library/preflight_facts.py"
+    assert returned <= get_type_hints(NodeFacts).keys(), "NodeFacts in records/node_facts.py"
 
 
 def test_the_documentation_says_what_is_wrong_in_each_check():

@@ -17,6 +17,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.factors im
     factor_words,
     own_factor,
     own_values,
+    parse_count,
     parse_text,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.headline import headline
@@ -158,6 +159,16 @@ def test_words_are_those_of_the_table_or_the_name():
         "sequence_length": "sequence length 128",
         "precision": "amp",
     }
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(25, {}), ("25", {}), (10, {"bucket_mib": "bucket mib 10"})]
+)
+def test_a_plain_value_without_words_needs_no_mention(monkeypatch, value, said):
+    """Else each head of a benchmark that has nothing of a new factor would name it."""
+    new = Factor("bucket_mib", parse_count, token="bucket{}", plain=25)
+    monkeypatch.setattr(factors, "FACTORS", (*FACTORS, new))
+    assert factor_words({"bucket_mib": value}) == said
 
 
 @pytest.mark.parametrize("packed", [False, True])

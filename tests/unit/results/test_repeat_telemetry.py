@@ -10,7 +10,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.optional_se
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.repeats import short_telemetry
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
-from report_data import campaign, recorded
+from report_data import campaign, documented_rows, recorded
 
 
 def telemetry(own=8.0, seconds=10.0, busy=16.0, **more):
@@ -134,6 +134,14 @@ def test_tables_have_a_row_a_cell_and_fit():
     _, cool = telemetry_tables(reported(telemetry(gpus=[gpu(0, throttle={"gpu_idle": 0.1})])))
     assert columns(cool)[2][-1] == "no"
     assert all(len(line) <= 120 for line in (machines + "\n" + gpus).splitlines())
+
+
+def test_the_documentation_says_what_each_column_means():
+    tables = telemetry_tables(reported(telemetry(gpus=[gpu(0)])))
+    titles = {title for table in tables for title in columns(table)[0]} - {"cell"}
+    told = [row[0] for row in documented_rows("reading-a-report.md", "Telemetry")]
+    missing = titles - {*told, *", ".join(told).split(", ")}
+    assert not missing, "add rows to the section Telemetry of docs/reading-a-report.md"
 
 
 def test_without_telemetry_there_is_no_table():

@@ -110,6 +110,8 @@ def test_a_missing_framework_matters_only_when_no_other_is_there():
     assert problems(one) == []
     (none,) = problems(one, {"pytorch": "/no/python"})
     assert none.startswith("the interpreter of pytorch, /no/python: there is no such file.")
+    # Without it provision.yml would install another framework.
+    assert "playbooks/provision.yml with this inventory and the same -e benchmark=, or" in none
     # What no provisioning repairs makes cells unavailable.
     absent = {**WELL, "unusable": {"pytorch": "no package index has torch==0.1: …"}}
     assert problems(absent, {"pytorch": "/no/python"}) == []

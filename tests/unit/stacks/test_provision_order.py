@@ -8,7 +8,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[3]
 PLAYS = yaml.safe_load((ROOT / "playbooks/provision.yml").read_text())
 # The nodes on which root prepares the system.
-SERVERS = next(play for play in PLAYS if play.get("hosts", "").startswith("nodes:!local_nodes"))
+SERVERS = next(play for play in PLAYS if play["name"] == "Configure the servers as a cluster")
 FIRST = [task for task in SERVERS["pre_tasks"] if "ansible.builtin.import_role" in task]
 ROLES = {
     **{task["ansible.builtin.import_role"]["name"]: task["tags"] for task in FIRST},

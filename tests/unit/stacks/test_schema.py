@@ -1,5 +1,7 @@
 """The shipped stacks, invalid stack files, overrides and mirrors."""
 
+import re
+
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.stacks import schema
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.problems import stack_problems
@@ -7,11 +9,18 @@ from ansible_collections.scalebench.core.plugins.module_utils.stacks.schema impo
     check_stack,
     resolved_stack,
 )
+from campaign_data import ROOT
 from stack_data import NAMES, node, stack
 
 
-def test_the_shipped_stacks_are_these_four():
-    assert NAMES == ["cpu", "hopper-2026", "v100-2020", "v100-2026"]
+def test_the_documentation_has_the_versions_of_each_shipped_stack():
+    tables = re.split(r"^## ", (ROOT / "docs/stacks.md").read_text(), flags=re.MULTILINE)[0]
+    rows = {row.split("`")[1]: row for row in tables.splitlines() if row.startswith("| `")}
+    assert sorted(rows) == NAMES, "the first table of docs/stacks.md has a row for each stack"
+    for name, row in rows.items():
+        parts = [stack(name).get(key) for key in ("driver", "cuda", "cudnn", "nccl", "ofed")]
+        missing = [part["version"] for part in parts if part and part["version"] not in row]
+        assert not missing, f"the row of {name} in docs/stacks.md"
 
 
 @pytest.mark.parametrize("name", NAMES)

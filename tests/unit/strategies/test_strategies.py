@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from statistics import fmean
 
 import pytest
+import yaml
 from ansible_collections.scalebench.core.plugins.module_utils import logs, strategies
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
 from ansible_collections.scalebench.core.plugins.module_utils.stats.rounding import ROUNDINGS
+from ansible_collections.scalebench.core.plugins.module_utils.strategies._table import TO_ACCURACY
 from log_lines import lines
+from report_data import documented_rows
 
 
 def reading(values, *, start=1, world=2, batch=4, ranks=None, times=None):
@@ -414,7 +418,20 @@ def test_the_documentation_names_every_reader_strategy_and_parameter():
     names = {*logs.READERS, *strategies.STRATEGIES}
     for strategy in strategies.STRATEGIES:
         names |= set(strategies.parameters_of(strategy))
-    assert {name for name in names if f"`{name}`" not in text} == set()
+    missing = sorted(name for name in names if f"`{name}`" not in text)
+    assert not missing, "add rows to the tables of docs/reading-logs.md"
+
+
+@pytest.mark.parametrize("name", sorted(strategies.STRATEGIES))
+def test_the_documentation_has_the_parameters_of_a_strategy_and_whose_usual_one_it_is(name):
+    rows = documented_rows("reading-logs.md", "Strategies")
+    (row,) = (row for row in rows if row[0] == f"`{name}`")
+    rule = strategies.STRATEGIES[name]
+    given = {key: rule[key] for key in rule.keys() - {"source", "about"}}
+    assert yaml.safe_load("{" + row[2] + "}") == given, "docs/reading-logs.md, Strategies"
+    usual = {reader for reader, usual in strategies.USUAL.items() if usual == name}
+    usual |= {reader for reader, usual in TO_ACCURACY.items() if usual == name}
+    assert set(re.findall(r"`(\w+)`", row[3])) == usual, "docs/reading-logs.md, Strategies"
 
 
 def test_other_measures_are_of_the_lines_that_count():

@@ -69,6 +69,14 @@ def test_gauges_are_spread_over_the_samples_and_the_load_before_stays_apart():
     assert found["cpu_mhz"] == {"min": 2000.0, "mean": 2000.0, "max": 2000.0}
 
 
+def test_what_is_sampled_is_kept_whatever_its_name():
+    once = {"min": 61.5, "mean": 61.5, "max": 61.5}
+    assert summary({"cpu_temperature_c": 61.5})["cpu_temperature_c"] == once
+    gpu = GpuTelemetry()
+    gpu.add({"index": 0, "memory_temperature_c": 61.5, "throttle": [], "xid": []})
+    assert gpu.summary()["memory_temperature_c"] == once
+
+
 def test_what_a_node_does_not_have_is_absent():
     found = summary({}, before={"time": 1.0}, after={"time": 2.0})
     assert found == {

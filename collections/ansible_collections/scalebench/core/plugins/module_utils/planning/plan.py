@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Optional, Sequence, cast
 
 from ..records.cells import cell_path
-from ..records.factors import factor_values, is_strong
+from ..records.factors import TREATMENT, factor_values, is_strong
 from ..records.node_names import by_words, folded
 from ..records.plans import Cell, Nodes, Plan, PlannedRepeat, Reading, check_size
 from ..stacks.pci import BEFORE_AMPERE
@@ -44,6 +44,10 @@ _START_UP = 0.25
 
 # What the log of a cell must not contradict, where the cell has it, beside factors and ranks.
 _EXPECTED = ("epochs", "target_accuracy", "units_per_sample")
+
+# Factors in which cells may differ that run the same command: a batch may be that of both modes of
+# scaling, a version another image or package set, and a variant stands beside itself on purpose.
+_NOT_TOLD = {"scaling", "global_batch_size", "framework_version", TREATMENT}
 
 
 def build(
@@ -96,6 +100,8 @@ def build(
             cell["repeats"] = 0
         cell["oversubscribed"] = oversubscribed(cell, nodes)
         cell["estimate_seconds"] = stated_seconds(cell, recipe)
+    if not kept:
+        _check_told(cells)
     made: Plan = {
         "schema": SCHEMA,
         "options": dict(options),
@@ -115,6 +121,28 @@ def build(
         made["variants"] = variants
         made["seed"] = kept.get("seed", seed) if kept else seed
     return made
+
+
+def _check_told(cells: Sequence[Cell]) -> None:
+    """Refuse cells that differ in factors of which their program is told nothing.
+
+    :raises ValueError: two cells, and the factors.
+    """
+    known: Dict[Any, Cell] = {}
+    for cell in (cell for cell in cells if not cell["not_there"]):
+        command = cell["commands"][cell["node_names"][0]]
+        told = (*command["argv"], "", *(f"{k}={v}" for k, v in sorted(command["env"].items())))
+        of = (cell["benchmark"], cell["recipe"], cell["topology"], cell.get("image"))
+        other = known.setdefault((*of, cell["iterations"], told), cell)
+        ours, theirs = factor_values(cell), factor_values(other)
+        differing = {name for name in ours if ours[name] != theirs[name]}
+        if differing and differing.isdisjoint(_NOT_TOLD):
+            names = " and ".join(sorted(differing))
+            raise ValueError(
+                f"{cell_path(other)} and {cell_path(cell)} would run the same command: nothing in"
+                f" recipe {cell['recipe']} of {cell['benchmark']} uses {names}. Name it in"
+                " arguments, environment or additions, or ask for one value"
+            )
 
 
 def _workload(nodes: Nodes) -> Dict[str, str]:

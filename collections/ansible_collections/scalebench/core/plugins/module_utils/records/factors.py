@@ -152,7 +152,7 @@ class Factor:
     its cell. ``decisive``: figures that differ in it are not comparable. ``means``: how a framework
     does the work, so that a table of frameworks has a column for each value; the others are the
     work itself, the same for a whole table. ``words``: how a sentence says a
-    value, by default its name and the value.
+    value, by default its name and the value, and nothing of the plain one.
     """
 
     name: str
@@ -329,13 +329,17 @@ def missing_value(name: str) -> Any:
 def factor_words(values: Mapping[str, Any]) -> Dict[str, str]:
     """Return how a sentence says each value that is known: ``{"data": "real data"}``.
 
+    The plain value of a factor without ``words`` needs no mention: most benchmarks have nothing of
+    such a factor.
+
     :param values: of factors by name, as :func:`factor_values` returns them.
     """
     words = {factor.name: factor.words for factor in FACTORS if factor.words}
+    unsaid = {factor.name: str(factor.plain) for factor in FACTORS if not factor.words}
     return {
         name: words[name].format(value) if name in words else f"{name.replace('_', ' ')} {value}"
         for name, value in values.items()
-        if value not in (None, "")
+        if value not in (None, "") and unsaid.get(name) != str(value)
     }
 
 

@@ -145,8 +145,9 @@ def node_problems(
             for framework, reason in unusable.items()
         ]
         problems.append(
-            " ".join(reasons) + " Run ansible-playbook playbooks/provision.yml, or name an"
-            " interpreter that has the framework with -e framework_python=."
+            " ".join(reasons) + " Run ansible-playbook playbooks/provision.yml with this inventory"
+            " and the same -e benchmark=, or name an interpreter that has the framework with -e"
+            " framework_python=."
         )
     missing = [path for path in workloads if path not in probe["workload"]]
     copied = [path for path in missing if workloads[path]["copied"]]

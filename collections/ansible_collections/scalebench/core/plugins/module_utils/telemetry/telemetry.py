@@ -9,13 +9,10 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional
 
 __all__ = ["GpuTelemetry", "Spread", "Telemetry"]
 
-_GPU_GAUGES = (
-    *("utilisation", "memory_used_mib", "sm_clock_mhz", "memory_clock_mhz"),
-    *("power_w", "temperature_c"),
-)
 _LAST_KNOWN = ("index", "uuid", "name", "power_limit_w")
+# What else of a GPU is no gauge: reasons, a counter, codes.
+_NO_GAUGES = ("throttle", "ecc_uncorrected", "xid")
 _MIB = 1 << 20
-_GAUGES = ("load", "memory_used_mib", "cpu_mhz")
 
 
 class Spread:
@@ -64,12 +61,11 @@ class GpuTelemetry:
             ``utilisation`` (percent), ``memory_used_mib``, ``sm_clock_mhz``, ``memory_clock_mhz``,
             ``power_w``, ``power_limit_w``, ``temperature_c``, ``throttle`` (names of the active
             reasons), ``ecc_uncorrected`` (count since the driver was loaded), ``xid`` (codes since
-            the last sample).
+            the last sample). Any other number is a gauge too.
         """
         self._known.update({name: sample[name] for name in _LAST_KNOWN if name in sample})
-        for name in _GPU_GAUGES:
-            if name in sample:
-                self._gauges.setdefault(name, Spread()).add(sample[name])
+        for name in sample.keys() - {*_LAST_KNOWN, *_NO_GAUGES}:
+            self._gauges.setdefault(name, Spread()).add(sample[name])
         if "throttle" in sample:
             self._throttle = self._throttle or {}
             self._throttle_samples += 1
@@ -89,7 +85,7 @@ class GpuTelemetry:
             (codes).
         """
         summary = dict(self._known)
-        summary.update({name: gauge.summary() for name, gauge in self._gauges.items()})
+        summary.update({name: self._gauges[name].summary() for name in sorted(self._gauges)})
         if self._throttle is not None:
             summary["throttle"] = {
                 reason: round(count / self._throttle_samples, 4)
@@ -118,18 +114,17 @@ class Telemetry:
         self._interval = interval
         self._before = before
         self._samples = 0
-        self._gauges = {name: Spread() for name in _GAUGES}
+        self._gauges: Dict[str, Spread] = {}
         self._gpus: Dict[int, GpuTelemetry] = {}
 
     def add(self, sample: Mapping[str, Any]) -> None:
         """Add one sample.
 
-        :param sample: ``load``, ``memory_used_mib``, ``cpu_mhz`` and ``gpus``, where available.
+        :param sample: ``gpus``, where available, and gauges (``node.sampler.gauges``).
         """
         self._samples += 1
-        for name, gauge in self._gauges.items():
-            if name in sample:
-                gauge.add(sample[name])
+        for name in sample.keys() - {"gpus"}:
+            self._gauges.setdefault(name, Spread()).add(sample[name])
         self.add_gpus(sample.get("gpus", ()))
 
     def add_gpus(self, samples: Iterable[Mapping[str, Any]]) -> None:
@@ -164,10 +159,7 @@ class Telemetry:
         for name in ("network", "infiniband"):
             if name in before and name in after:
                 summary[name] = _traffic(before[name], after[name])
-        for name, gauge in self._gauges.items():
-            spread = gauge.summary()
-            if spread:
-                summary[name] = spread
+        summary.update({name: self._gauges[name].summary() for name in sorted(self._gauges)})
         if "load" in before:
             summary["load"] = {"before": before["load"], **summary.get("load", {})}
         if self._gpus:
