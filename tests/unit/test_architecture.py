@@ -170,9 +170,7 @@ def planned(name, change=lambda data: None, **given):
 
 @section("A factor")
 def test_a_factor_is_one_entry(tree):
-    code = (
-        PLAN
-        + """
+    code = """
 def change(data):
     recipe = data["recipes"]["portable"]
     recipe["choices"]["optimizer"] = ["sgd", "lamb"]
@@ -189,8 +187,7 @@ print(json.dumps({
     "misspelt": misspelt(["optimiser"], []),
 }))
 """
-    )
-    result = python(tree, code)
+    result = python(tree, PLAN + code)
     assert result["paths"] == ["pytorch/bz2/1n1g", "pytorch/bz2-lamb/1n1g"]
     assert result["words"] == ["--optimizer=sgd", "--optimizer=lamb"]
     assert "optimizer adam in the baseline, sgd here" in result["apart"][0]
@@ -262,14 +259,11 @@ print(json.dumps([strategies.apply(reading, "example_rule")["count"], plain["cou
 
 @section("A benchmark with a factor and a unit of its own")
 def test_a_benchmark_with_its_own_factor_is_one_file(tree):
-    code = (
-        PLAN
-        + """
+    code = """
 cells = planned("example", sequence_length="128,512", topology="1n1g")
 print(json.dumps([[cell["directory"], cell["own_factors"]] for cell in cells]))
 """
-    )
-    assert python(tree, code) == [
+    assert python(tree, PLAN + code) == [
         ["example/bz4/1n1g", {"sequence_length": 128}],
         ["example/bz4-s512/1n1g", {"sequence_length": 512}],
     ]
@@ -282,17 +276,14 @@ def test_a_framework_has_a_package_set(tree):
 
 @section("A launcher")
 def test_a_launcher_is_one_function_and_one_entry(tree):
-    code = (
-        PLAN
-        + """
+    code = """
 def change(data):
     recipe = data["recipes"]["portable"]
     recipe.update(launcher="ranks", launcher_options={"prefix": ["nice"]})
 (cell,) = planned("pytorch", change, topology="2n1g")
 print(json.dumps([json.loads(cell["commands"][name]["argv"][-1]) for name in cell["node_names"]]))
 """
-    )
-    one, two = python(tree, code)
+    one, two = python(tree, PLAN + code)
     assert one["argv"][0] == "nice"
     assert [each["environment"]["RANK"] for each in (one, two)] == ["0", "1"]
     assert one["environment"]["WORLD_SIZE"] == "2"

@@ -109,6 +109,7 @@ def test_what_is_written_is_documented():
             assert repeat.keys() <= REPEAT.keys()
     metrics = metrics_of(results)
     assert "scalebench_throughput_samples_per_second" in metrics
+    assert len(metrics) == 7, "correct the number here if you added a metric"
     assert metrics <= METRICS.keys()
 
 
@@ -162,4 +163,5 @@ def test_the_figures_of_a_model_are_documented():
     assert results["cells"][0]["figures"].keys() == names <= told(REPEAT["figures"])
     metrics = metrics_of(results)
     assert "scalebench_model_flops_per_second" in metrics
+    assert len(metrics) == 11, "correct the number here if you added a metric"
     assert metrics <= METRICS.keys()

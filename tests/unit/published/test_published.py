@@ -11,7 +11,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.published.rows imp
 )
 from ansible_collections.scalebench.core.plugins.module_utils.stats.rounding import round_as
 from ansible_collections.scalebench.core.plugins.module_utils.stats.statistics import median
-from published_data import FOLDER, all_rows, rows
+from published_data import FOLDER, all_rows, documents, rows
 
 DOCUMENT = yaml.safe_load("""
 schema: 1
@@ -37,6 +37,7 @@ errata:
 
 def test_every_document_is_right_and_no_row_is_lost():
     kinds = Counter(row["kind"] for row in all_rows())
+    assert len(documents()) == 61, "correct the number here if you added a document"
     known = {"reference": 73, "extra": 930, "official": 782}
     assert kinds == known, "correct the numbers here if you added or removed rows"
     assert len({row["id"] for row in all_rows()}) == sum(known.values())

@@ -37,7 +37,7 @@ from .secret_forms import (
 
 __all__ = ["Redactor", "redacted_end", "shown"]
 
-_PRIVATE_KEY, _OF_A_NAME = "private key", "value of a secret's name"
+_PRIVATE_KEY = "private key"
 _MASKED = "[redacted]"
 # Characters of a text that is kept with what is shown of it.
 _LONGEST_WORD = 300
@@ -128,11 +128,11 @@ class Redactor:
             self._block = None
         if b": " in line and (b" |" in line or b" >" in line):
             found = re.match(BLOCK_OF_YAML, line)
-            pattern = line_of_block(found["name"]) if found else b""
-            if found and pattern:
+            of_block = line_of_block(found["name"]) if found else None
+            if found and of_block:
                 before = found["before"]
                 column = found.start("name") - len(before)
-                self._block = before, column, Rule(_OF_A_NAME, (), pattern)
+                self._block = before, column, of_block
         return line
 
     def _cleaned_line(self, line: bytes, rules: Sequence[Rule]) -> bytes:

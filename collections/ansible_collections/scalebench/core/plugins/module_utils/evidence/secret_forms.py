@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from typing import List, Mapping, NamedTuple, Sequence, Tuple
+from typing import List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 __all__ = [
     "BLOCK_OF_YAML",
@@ -722,15 +722,20 @@ def is_secret_name(name: str) -> bool:
     return bool(re.fullmatch(_NAME + rb"|" + _NAME_OF_AUTH, text))
 
 
-def line_of_block(name: bytes) -> bytes:
-    """Return the pattern of a secret line of a block scalar with this name, empty for none."""
+_BLOCK_OF_PASSWORD, _BLOCK_OF_TOKEN = (
+    _rule("value of a secret's name", [], line) for line in (_LINE_OF_PASSWORD, _LINE_OF_TOKEN)
+)
+
+
+def line_of_block(name: bytes) -> Optional[Rule]:
+    """Return the rule of a secret line of a block scalar with this name, if there are any."""
     name = name.strip(b"\"'")
     if re.fullmatch(
         _NAME + rb"|" + _NAME_WITH % (rb"", _PASSWORDS) + rb"|(?i:" + _SHORT + rb")", name
     ):
-        return _LINE_OF_PASSWORD
+        return _BLOCK_OF_PASSWORD
     token = _NAME_WITH % (rb"", _TOKENS) + rb"|" + _NAME_OF_AUTH
-    return _LINE_OF_TOKEN if re.fullmatch(token, name) else b""
+    return _BLOCK_OF_TOKEN if re.fullmatch(token, name) else None
 
 
 def patterns(environment: Mapping[str, bytes]) -> List[Rule]:

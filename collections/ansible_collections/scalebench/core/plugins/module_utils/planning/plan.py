@@ -129,7 +129,9 @@ def _check_told(cells: Sequence[Cell]) -> None:
     :raises ValueError: two cells, and the factors.
     """
     known: Dict[Any, Cell] = {}
-    for cell in (cell for cell in cells if not cell["not_there"]):
+    for cell in cells:
+        if cell["not_there"]:
+            continue
         command = cell["commands"][cell["node_names"][0]]
         told = (*command["argv"], "", *(f"{k}={v}" for k, v in sorted(command["env"].items())))
         of = (cell["benchmark"], cell["recipe"], cell["topology"], cell.get("image"))
