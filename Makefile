@@ -2,7 +2,11 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 
-PYTHON ?= python3
+# The distribution's own first: built with profiles, it needs a sixth less CPU time for all that Ansible and the tests do
+# than one built without, as pyenv's default is.
+PYTHON ?= $(shell for python in /usr/bin/python3 python3; do \
+	$$python -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; \
+done; echo $$python)
 ARGS ?=
 # Diagnoses of nodes with a real deficit, of half a minute each, in "make benchmark".
 CASES ?= 200
