@@ -323,6 +323,11 @@ StoragePass=<S>
 pass_phrase=<S>
 ssh_pass_phrase ........ <S>
 {"name": "SSH_PASS_PHRASE", "value": "<S>"}
+ssh-pass-phrase: <S>
+ssh-pass-phrase ........ <S>
+backup --pass-phrase <S>
+<pass-phrase><S></pass-phrase>
+<property name="x.pass-phrase" value="<S>"/>
 │ HF_TOKEN │ <S> │
 ┃ wandb_api_key ┃ <S> ┃
 az login --service-principal -u id -p <S> --tenant t
@@ -342,6 +347,7 @@ spark.hadoop.fs.s3a.secret.key <S>
 --conf spark.hadoop.fs.azure.account.key.x.dfs.core.windows.net=<S>
 Unseal Key 1: <S>
 https://conda.anaconda.org/t/<S>/channel/linux-64
+https://registry.example.org/repository/conda/t/<S>/linux-64
 https://hooks.slack.com/triggers/T0000/1/<S>
 https://hooks.slack.com/workflows/T0000/1/<S>
 https://x.webhook.office.com/webhookb2/1@2/IncomingWebhook/<S>/1
@@ -404,6 +410,7 @@ TOKENS = [
 def test_tokens_are_known_by_their_beginning(kind, secret):
     for form in ("login with {} at once", "x={}", '["{}"]'):
         assert clean(form.format(secret))[0] == form.format(f"[redacted: {kind}]")
+    assert secret not in clean(f"it was {secret}.")[0]
 
 
 def test_the_credentials_of_munge_and_kaggle_are_replaced():
@@ -597,7 +604,7 @@ password: SecretStr('**********') api_key=SecretStr('') hf_token=Secret('*******
     hf_token = os.environ.get("HF_TOKEN") or os.environ["HF_TOKEN"]
     password = getpass.getpass("Of node1? ") if ask else input('Of node1? ')
     eos_token = tokenizer.decode("</s>"); password = password.encode("latin1")
-cp /opt/conda/lib/t/00-load-test.t; echo words | xargs --stdin
+cp /opt/conda/lib/t/00-load-test.t file:///opt/conda/lib/t/00-load.t; echo words | xargs --stdin
 echo train1.py | ruff check --stdin-filename train1.py -; echo key1 | passwd --stdin-only
 apptainer exec login.sif srun -p gpu1; docker run --name login-1 -p 8080:80 image1
 docker exec cluster/login -p fp16
@@ -763,6 +770,7 @@ UNITS += [
     "password is set to ",
     "api_key->",
 ]
+UNITS += ["//conda", "//conda/t/"]
 UNITS += ["password: |", "- ", "a: | #", "password: | #", "a]", "a" * 99 + ": |  "]
 # Each word for which a rule looks, as the name of a value.
 UNITS += sorted({f"{word.decode()}=" for rule in RULES for word in rule.anchors})

@@ -27,7 +27,7 @@ __all__ = [
 
 # Names of secrets: of variables, keys of JSON or YAML, attributes and long options. A longer word
 # has another meaning: TOKENIZERS_PARALLELISM, KEYRING, max_tokens. KEY alone counts in capitals.
-_PASSWORDS = rb"SECRET|PASSWORD|PASSWD|PASS_?PHRASE"
+_PASSWORDS = rb"SECRET|PASSWORD|PASSWD|PASS[_-]?PHRASE"
 # Who issues tokens and keys that variables and options are named after.
 _ISSUERS = (
     rb"(?:HF|HUGGING_?FACE|WANDB|NGC|NVIDIA|KAGGLE|COMET|NEPTUNE|MLFLOW|CLEARML|OPENAI|ANTHROPIC"
@@ -143,7 +143,7 @@ _ASSIGNED = (
 _PRECISE = (
     # The last letters are looked at first, which is fast, since most words of a log end otherwise.
     rb"(?<![\w-])(?=[\w-]{3,}(?![\w-])(?i:(?<=token)|(?<=tokens)|(?<=key)|(?<=keys)|(?<=secret)"
-    rb"|(?<=word)|(?<=wd)|(?<=phrase)|(?<=pass)))(?=(?i:[\w-]*(?:\w[_-]?SECRET|PASSWORD|PASSWD|PASS_?PHRASE|"
+    rb"|(?<=word)|(?<=wd)|(?<=phrase)|(?<=pass)))(?=(?i:[\w-]*(?:\w[_-]?SECRET|PASSWORD|PASSWD|PASS[_-]?PHRASE|"
     + _OWNERS
     + rb"[_-]?(?:PASS|PWD)|"
     + _KEYS
@@ -343,7 +343,8 @@ _ISSUED = (
         rb"|7\$[./A-Za-z0-9]{11,97}\$[./A-Za-z0-9]{43}"
         rb"|2[aby]\$\d\d\$[./A-Za-z0-9]{53}"
         rb"|argon2(?:id?|d)\$(?:v=\d{1,3}\$)?m=[\w=,]{1,99}\$[A-Za-z0-9+/]{4,99}\$[A-Za-z0-9+/]{16,})"
-        rb"(?![\w./$])",
+        # A point may end the sentence.
+        rb"(?![\w/$]|\.[\w./$])",
     ),
     ("MUNGE credential", [b"MUNGE:"], rb"(?<=\bMUNGE:)[A-Za-z0-9+/]{20,}=*"),
 )
@@ -378,7 +379,7 @@ RULES = (
     _rule(
         "password of a document",
         [b"value="],
-        rb"(?i:\bname=[\"'][\w.-]{0,80}(?:password|passwd|pass_?phrase|secret)[\"']\s+value=[\"'])"
+        rb"(?i:\bname=[\"'][\w.-]{0,80}(?:password|passwd|pass[_-]?phrase|secret)[\"']\s+value=[\"'])"
         rb"(?P<value>" + _NOTHING + rb"[^\s\"'<>]+)[\"']",
     ),
     # As of a Python list of pairs; a list of names has no value.
@@ -521,7 +522,7 @@ RULES = (
     _rule(
         "token in a URL",
         [b"/t/"],
-        rb"(?i://[^\s/]{0,60}conda\S{0,60}/t/)(?P<value>(?!<)[\w-]{8,})",
+        rb"(?i:(?<!/)//(?!/)\S{0,60}?conda\S{0,60}/t/)(?P<value>(?!<)[\w-]{8,})",
     ),
     _rule(
         "password of a command",
@@ -604,7 +605,7 @@ RULES = (
     _rule(
         "password of a document",
         [b"</"],
-        rb"(?i:<[\w:-]{0,40}(?:password|passwd|pass_?phrase|secret|(?:access|auth|api)[_-]?(?:token|key))"
+        rb"(?i:<[\w:-]{0,40}(?:password|passwd|pass[_-]?phrase|secret|(?:access|auth|api)[_-]?(?:token|key))"
         rb"(?:\s[^<>]{0,200})?>)"
         rb"(?P<value>" + _NOTHING + rb"[^<>\r\n]+)</",
     ),
