@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import math
 import os
 import re
 import signal
@@ -453,6 +454,23 @@ def test_processes_that_take_long_to_find_are_signalled_before_they_are_given_up
             child.kill()
     assert ended.pid == child.pid
     assert child.returncode == -(signal.SIGKILL if ignoring else signal.SIGTERM)
+
+
+def test_what_ends_while_others_are_found_slowly_is_not_given_up(monkeypatch):
+    sent = {}
+    monkeypatch.setattr(
+        module, "_signal", lambda _, number: sent.setdefault(number, time.monotonic())
+    )
+    one = read_process(os.getpid())
+
+    def found():
+        # It is read first; to free its memory takes longer than the pause between two rounds.
+        ended = time.monotonic() - sent.get(signal.SIGKILL, math.inf) > 0.15
+        time.sleep(0.3)
+        return [] if ended else [one]
+
+    assert end_processes(found, grace=0.1) == [one]
+    assert [*sent] == [signal.SIGTERM, signal.SIGKILL]
 
 
 # In state D until the process that it forked starts a program or ends.

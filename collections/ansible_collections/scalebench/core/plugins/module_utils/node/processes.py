@@ -233,12 +233,13 @@ def end_processes(find: Callable[[], List[Process]], grace: float = 5.0) -> List
     asked = killed = math.inf
     nothing = 0
     while True:
+        # Before they are looked for: what is read first may end while others are read.
+        now = time.monotonic()
         left = [process for process in find() if (process.pid, process.start) not in refused]
         # Two empty rounds: a process forked during a round by one that ended is seen in the next.
         nothing = 0 if left else nothing + 1
         if nothing > bool(signalled):
             return list(signalled.values())
-        now = time.monotonic()
         if left and now - killed > grace:
             names = ", ".join(f"{one.pid} ({one.command}, state {one.state})" for one in left)
             raise ValueError(
