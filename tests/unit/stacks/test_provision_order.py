@@ -36,6 +36,20 @@ def test_a_stack_that_cannot_work_is_refused_before_a_server_is_changed():
     assert list(ROLES)[:3] == ["python_bootstrap", "claim", "stack"]
 
 
+def test_benchmark_files_are_checked_for_the_roles_that_read_them():
+    """Else `--tags workload` would be refused for a benchmark that it does nothing with."""
+    (check,) = next(play for play in PLAYS if play["name"] == "Check the benchmark files")["tasks"]
+    entries = [entry for play in PLAYS for entry in play.get("roles", [])]
+    reading = {
+        tag
+        for entry in entries
+        for path in (ROOT / "roles" / entry["role"]).rglob("*.yml")
+        if "lookup('benchmark_" in path.read_text()
+        for tag in entry["tags"]
+    }
+    assert {*check["tags"]} == reading
+
+
 def test_a_node_that_others_use_is_refused_before_anything_but_python_is_changed():
     first = [
         task.get("ansible.builtin.import_role", {}).get("name") for task in SERVERS["pre_tasks"]
