@@ -164,9 +164,25 @@ def test_a_switch_of_a_playbook_takes_the_words_of_the_roles_switches():
         for name in filtered.find_all(nodes.Name)
     }
     types = declared_types()
-    # A fact of the allocation; what a callback gives.
-    assert converted - types.keys() == {"hostvars", "release_become"}
+    # A fact of the allocation; what a callback gives; what cleanup.yml checks itself.
+    assert converted - types.keys() == {"hostvars", "release_become", "results"}
     assert {types[name] for name in converted & types.keys()} == {"bool"}
+
+
+@pytest.mark.parametrize(
+    ("given", "fits"),
+    [
+        *((word, True) for words in WORDS.values() for word in words),
+        *((True, True), (False, True), ("on", True), ("1", True), (0, True)),
+        *(("y", False), ("/data/results", False), ("", False)),
+    ],
+)
+def test_cleanup_refuses_results_that_is_neither_true_nor_false(given, fits):
+    plays = yaml.safe_load((ROOT / "playbooks/cleanup.yml").read_text())
+    (task,) = next(play for play in plays if play["name"] == "Check the options")["tasks"]
+    condition = trust_as_template("{{ " + task["ansible.builtin.assert"]["that"] + " }}")
+    assert Templar(DataLoader(), variables={"results": given}).template(condition) is fits
+    assert Templar(DataLoader()).template(condition) is True
 
 
 def words_of(argument, meaning):

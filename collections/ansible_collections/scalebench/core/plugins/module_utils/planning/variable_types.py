@@ -122,7 +122,7 @@ _OTHERS = {
     "scalebench_gpus": "gpus",
     **dict.fromkeys(("scalebench_rdma_adapters", "campaign_rdma_adapters"), "words"),
     **dict.fromkeys(("preflight_infiniband_devices", "exclude"), "words"),
-    **dict.fromkeys(("preflight", "accept_changes", "png", "results"), "bool"),
+    **dict.fromkeys(("preflight", "accept_changes", "png"), "bool"),
     **dict.fromkeys(("scalebench_guest", "scalebench_take_over"), "bool"),
     **dict.fromkeys(("scalebench_first_contact", "uninstall_beneath_work_allowed"), "bool"),
     **dict.fromkeys(("ansible_port", "cluster_ssh_port", "campaign_rank_port"), "port"),
