@@ -730,7 +730,8 @@ _BLOCK_OF_PASSWORD, _BLOCK_OF_TOKEN = (
 
 def line_of_block(name: bytes) -> Optional[Rule]:
     """Return the rule of a secret line of a block scalar with this name, if there are any."""
-    name = name.strip(b"\"'")
+    # As of properties: spring.db.password.
+    name = name.strip(b"\"'").rpartition(b".")[2]
     if re.fullmatch(
         _NAME + rb"|" + _NAME_WITH % (rb"", _PASSWORDS) + rb"|(?i:" + _SHORT + rb")", name
     ):
