@@ -476,6 +476,7 @@ BLOCKS = [
     "stringData:\r\n  password: |\r\n    <S>\r\n  next: |\r\n    text\r\n",
     "[1,0]<stdout>:  ansible_become_pass: |\n[1,0]<stdout>:    <S>\n[1,0]<stdout>:  next: 1",
     "api_key: |\n  <S>\nhf_token: >-\n  <S>\n",
+    "- name: HF_TOKEN\n  value: |\n    <S>\n- name: A\n  value: |\n    text1\n",
     "spring.db.password: |\n  <S>\nhub.token: |\n  <S>\n",
     "x:\n- - HF_TOKEN: |\n      <S>\n    next: a",
     "password: |\n  '<S>\n",

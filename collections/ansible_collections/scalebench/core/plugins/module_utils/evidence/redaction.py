@@ -95,7 +95,8 @@ class Redactor:
         cleaned = []
         for number, line in enumerate(lines, first):
             self._line = number
-            without = self._without_block(self._without_value(line))
+            named = self._named
+            without = self._without_block(self._without_value(line), named)
             cleaned.append(self._cleaned_line(without, rules))
         return b"\n".join(cleaned)
 
@@ -111,8 +112,11 @@ class Redactor:
         )
         return line
 
-    def _without_block(self, line: bytes) -> bytes:
-        """Return a line without the value of the block scalar that it belongs to."""
+    def _without_block(self, line: bytes, named: bool) -> bytes:
+        """Return a line without the value of the block scalar that it belongs to.
+
+        :param named: whether the line before ends with the name of a secret.
+        """
         if self._block:
             before, column, rule = self._block
             text = line[len(before) :] if line.startswith(before) else line
@@ -128,11 +132,14 @@ class Redactor:
             self._block = None
         if b": " in line and (b" |" in line or b" >" in line):
             found = re.match(BLOCK_OF_YAML, line)
-            of_block = line_of_block(found["name"]) if found else None
-            if found and of_block:
-                before = found["before"]
-                column = found.start("name") - len(before)
-                self._block = before, column, of_block
+            if found:
+                # The name of a pair stands on the line before its value.
+                of_pair = named and found["name"].strip(b"\"'") == b"value"
+                of_block = line_of_block(b"PASSWORD" if of_pair else found["name"])
+                if of_block:
+                    before = found["before"]
+                    column = found.start("name") - len(before)
+                    self._block = before, column, of_block
         return line
 
     def _cleaned_line(self, line: bytes, rules: Sequence[Rule]) -> bytes:
