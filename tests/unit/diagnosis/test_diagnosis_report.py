@@ -320,6 +320,8 @@ def test_nothing_found_says_what_would_have_been_seen():
     assert text.startswith("Nothing slow was found.")
     assert "| slow link " in text
     assert "the 20 slowest of 120" in report_markdown(diagnosis)
+    partly = terminal({**diagnosis, "left_out": ["memory_copy of node1 0: measured 2 times"]})
+    assert partly.startswith("Nothing slow was found in what was measured; see the lines ")
     assert 'scalebench_suspects{kind="node"} 0' in prometheus(diagnosis)
 
 

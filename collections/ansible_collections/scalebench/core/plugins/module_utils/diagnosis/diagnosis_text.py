@@ -47,6 +47,8 @@ def headline(diagnosis: Diagnosis) -> str:
             f"Undecided: nothing slow was found, but only {', '.join(hidden)} would have been seen."
             " Measure more often (-e iterations=20), or while the nodes do nothing else."
         )
+    if not suspects and diagnosis.get("left_out"):
+        return "Nothing slow was found in what was measured; see the lines that were left out."
     if not suspects:
         return "Nothing slow was found."
     names = [f"{one['subject']} ({one['what']})" for one in suspects[:4]]
