@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).resolve().parents[2] / "workloads/launch/reach_node.py"
-PEERS = {"10.11.0.3": {"node": "node2", "join": ["/a b/python", "/opt/join_ranks.py"]}}
+PEERS = [
+    {"join": ["python", "/opt/join_ranks.py"], "nodes": {"10.11.0.2": "node1"}},
+    {"join": ["/a b/python", "/opt/join_ranks.py"], "nodes": {"10.11.0.3": "node2"}},
+]
 OWN = ["-F", "/the config", "-o", "LogLevel=ERROR"]
 SHOW = "import sys; print('\\0'.join(sys.argv[1:]), end='')"
 
@@ -56,7 +59,7 @@ OF_VERSION_5 = [
 
 def test_so_is_that_of_open_mpi_5(tmp_path):
     joining = shlex.split(called(tmp_path, *OF_VERSION_5)[5])
-    assert joining[:2] == PEERS["10.11.0.3"]["join"]
+    assert joining[:2] == PEERS[1]["join"]
     assert joining[5:] == [" ".join(OF_VERSION_5[2:])]
 
 
@@ -84,7 +87,7 @@ def test_open_mpi_5_is_refused_between_nodes_of_one_machine_alone():
     said, status = hosted(f"127.0.0.2:{os.getpid()}", "prted")
     assert status == 1
     assert "n2: Open MPI 5 (mpirun --version) does not connect ranks between nodes of one" in said
-    one = f"--peers={json.dumps({'127.0.0.2': {}})}"
+    one = f"--peers={json.dumps([{'nodes': {'127.0.0.2': 'n2'}}])}"
     for daemon, options in (("orted", []), ("prted", [one])):
         assert hosted(f"127.0.0.2:{os.getpid()}", daemon, *options)[1] == 128 + 9
 

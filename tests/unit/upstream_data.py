@@ -116,7 +116,7 @@ def mpirun(nodes: int, per_node: int, rank: int, program: list[str], more: list[
     if rank:
         return command
     join = ["python3", f"{LAUNCH}/join_ranks.py"]
-    peers = {ADDRESSES[at]: {"node": f"v{at + 1}", "join": join} for at in range(nodes)}
+    peers = [{"join": join, "nodes": {ADDRESSES[at]: f"v{at + 1}" for at in range(nodes)}}]
     words = [
         *["mpirun", "--allow-run-as-root", "--bind-to", "none", "--map-by", "slot"],
         "--leave-session-attached",

@@ -39,7 +39,7 @@ def main():
     parser.add_argument("--job", required=True, help="identifies the job among those that run now")
     parser.add_argument("--node", required=True, help="this node's name in the inventory")
     parser.add_argument("--ssh-config", help="configuration by which ssh reaches other nodes")
-    parser.add_argument("--peers", help="JSON by address: node, and the command of join_ranks.py")
+    parser.add_argument("--peers", help="JSON: nodes by address, by their join_ranks.py")
     parser.add_argument("--ranks", type=int, default=0, help="how many srun starts on this node")
     parser.add_argument("--patience", type=float, default=60, help="seconds to wait for the ranks")
     parser.add_argument("launcher", nargs="*", help="its command, on the leading node")
@@ -197,7 +197,8 @@ def refuse_between_local_nodes(name, options):
 
     :raises EndedError: several nodes have this machine's name.
     """
-    several = not options.peers or len(json.loads(options.peers)) > 1
+    peers = json.loads(options.peers) if options.peers else []
+    several = sum(len(group["nodes"]) for group in peers) != 1
     if name == "prted" and several and options.job.startswith("127."):
         text = "launch error: {}: Open MPI 5 (mpirun --version) does not connect ranks between"
         print(text.format(options.node), "nodes of one machine: use version 4, or one node")

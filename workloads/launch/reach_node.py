@@ -24,17 +24,19 @@ def main():
     command of Open MPI's daemon is one argument of ``join_ranks.py``; any other runs as it is.
     """
     words = without_options(sys.argv[1:])
-    peer = json.loads(os.environ["SCALEBENCH_PEERS"])[words[0]]
+    peers = json.loads(os.environ["SCALEBENCH_PEERS"])
+    group = next(one for one in peers if words[0] in one["nodes"])
+    node = group["nodes"][words[0]]
     remote = " ".join(without_options(words[1:]))
     if meeting.DAEMON.search(remote):
         job, patience = os.environ["SCALEBENCH_JOB"], os.environ["SCALEBENCH_PATIENCE"]
-        joining = [*peer["join"], job, peer["node"], patience, remote]
+        joining = [*group["join"], job, node, patience, remote]
         remote = " ".join(shlex.quote(word) for word in joining)
     ssh = [os.environ["SCALEBENCH_SSH"], "-F", os.environ["SCALEBENCH_SSH_CONFIG"]]
     # The job's log should have the reason of a failed login, but no banner.
-    status = subprocess.call([*ssh, "-o", "LogLevel=ERROR", peer["node"], remote])
+    status = subprocess.call([*ssh, "-o", "LogLevel=ERROR", node, remote])
     if status == SSH_ERROR:
-        print("launch error: cannot connect to", peer["node"], "by", *ssh, peer["node"])
+        print("launch error: cannot connect to", node, "by", *ssh, node)
     return status
 
 

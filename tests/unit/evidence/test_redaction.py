@@ -357,6 +357,12 @@ Ocp-Apim-Subscription-Key: <S>
 _auth=<S>==
 //registry.example.org/:_auth = "<S>="
 //registry.example.org/:_authToken=<S>
+cfg.get("password", "<S>")
+cfg.get('smtp', 'password', fallback='<S>')
+x = os.environ.get('API_TOKEN', '<S>') or os.getenv("db-pass", b"<S>")
+{"line": "settings.pop(\\"client_secret\\", \\"<S>\\")"}
+getattr(args, "secret", "<S>")
+connect(user="a", password="<S>")
 """
 VALUE = "Zq3" + "x9Kw7Lm2Pv5Rt8Yb1"
 HEX = "0123456789abcdef" * 4
@@ -611,6 +617,11 @@ echo train1.py | ruff check --stdin-filename train1.py -; echo key1 | passwd --s
 apptainer exec login.sif srun -p gpu1; docker run --name login-1 -p 8080:80 image1
 docker exec cluster/login -p fp16
 compass=north1 bypass=Line2Line sea_surface_pass: 12.5 encompass   12345a
+cfg.get("password") cfg.get("password", None) cfg.get("password", "") cfg.get("password", user.name)
+cfg.get("password_length", "12") tokenizer.get("pad_token", "<pad>")
+d.get("pass", "3") get("bypass", "1")
+pass: 3 bypass: true num_passes=2 compass password_length=1234567 PASSWORD_LENGTH=12
+widget("password", "a") get("cache_key", "Line2Line") budget("password", "a") get(password, "x")
 """
 # Of real logs of trainings and of a server's configuration.
 REAL = """
@@ -774,6 +785,15 @@ UNITS += [
 ]
 UNITS += ["//conda", "//conda/t/"]
 UNITS += ["password: |", "- ", "a: | #", "password: | #", "a]", "a" * 99 + ": |  "]
+UNITS += [
+    "get('password','",
+    "get(",
+    "get('a','",
+    "getattr(a,",
+    "get('db_pass_",
+    "get('a-",
+    "get(' ",
+]
 # Each word for which a rule looks, as the name of a value.
 UNITS += sorted({f"{word.decode()}=" for rule in RULES for word in rule.anchors})
 UNITS += sorted({f"{word.decode()}='" for rule in RULES for word in rule.anchors})
@@ -890,6 +910,23 @@ def test_the_result_does_not_depend_on_the_pieces(lines, cuts):
     whole, split = Redactor(patterns({})), Redactor(patterns({}))
     assert b"".join(whole.redact([b"".join(text)])) == b"".join(split.redact(pieces))
     assert whole.findings == split.findings
+
+
+@pytest.mark.parametrize("key", ["smtp-pass", "db-pass", "Client-Secret", "hf-token", "X-Api-Key"])
+def test_a_key_of_a_mapping_may_have_hyphens(key):
+    assert shown({"mail": [{key: "x"}]}) == {"mail": [{key: "[redacted]"}]}
+
+
+@pytest.mark.parametrize(
+    "key", ["pass", "bypass", "pass-2", "password_length", "node-key-1", "1-token"]
+)
+def test_a_key_of_a_mapping_that_names_no_secret_leaves_its_value(key):
+    assert shown({key: "3"}) == {key: "3"}
+
+
+def test_a_short_default_of_a_lookup_is_replaced():
+    for name in ("password", "DB_PASS", "hf_token"):
+        assert ', "[redacted: ' in clean(f'cfg.get("{name}", "x")')[0]
 
 
 def test_a_secret_that_is_a_name_is_replaced():

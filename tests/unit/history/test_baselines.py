@@ -46,17 +46,27 @@ def test_another_driver_is_no_other_hardware():
     assert folders == ["c02", "c01", "c00"]
 
 
+@pytest.mark.parametrize("earlier", [True, False])
+def test_a_factor_that_a_benchmark_got_later_is_no_other_plan(earlier):
+    ours, night = planned(), results_of(0, SPEEDS)
+    for cell in night["cells"]:
+        cell["own_factors"] = {} if earlier else {"experts": 1}
+    for cell in ours if earlier else ():
+        cell["experts"] = 1
+    assert chosen([night], ours) == (["c00"], [])
+
+
 def test_other_hardware_and_other_plans_are_named_with_what_differs():
     moved = results_of(7, SPEEDS)
     moved["provenance"]["nodes"]["node1"] = node(cores=64)
     found = [*NIGHTS[:2], moved, results_of(8, SPEEDS, iterations=50), results_of(9, {"1n1g": [1]})]
-    folders, others = chosen(found)
+    folders, others = chosen(found, planned(iterations=20))
     assert folders == ["c01", "c00"]
     reasons = {one["campaigns"][0]: one["reason"] for one in others}
     assert reasons["c07"].endswith(
         "1n1g: hardware 1 x Tesla V100, 64 cores of Xeon, here 1 x Tesla V100, 40 cores of Xeon"
     )
-    assert "1n1g: iterations 50, here " in reasons["c08"]
+    assert "1n1g: iterations 50, here 20" in reasons["c08"]
     assert reasons["c09"].startswith("it has no cell") and reasons["c09"].endswith("2n1g")
 
 

@@ -104,14 +104,14 @@ def test_the_table_keeps_within_100_columns():
     assert len(lines[0]) <= 100
 
 
-def test_trends_whose_own_factors_have_other_names_are_told_apart():
-    """As before and after a benchmark renames a factor of its own."""
+def test_trends_that_differ_in_a_factor_of_their_own_are_told_apart():
+    """As before and after a benchmark renames one and changes its default."""
     results = [
-        results_of(0, {"1n1g": [100.0]}, own_factors={"pixels": 32}),
-        results_of(1, {"1n1g": [110.0]}, own_factors={"image_size": 32}),
+        results_of(day, {"1n1g": [100.0]}, own_factors=own)
+        for day, own in enumerate([{"pixels": 32}, {"image_size": 32}, {"image_size": 64}])
     ]
     labels = [trend["label"] for trend in history(results)["trends"]]
-    assert len({*labels}) == 2 and any("pixels 32" in label for label in labels)
+    assert labels == [f"pytorch fp32 bz4 1n1g, image size {size}" for size in (32, 64)]
 
 
 def test_labels_tell_trends_of_one_cell_apart():
@@ -129,7 +129,10 @@ def test_labels_tell_trends_of_one_cell_apart():
 
 
 def test_plots_have_names_of_their_own_that_stay():
-    results = [results_of(0, REFERENCE_004), results_of(1, REFERENCE_004, iterations=7)]
+    results = [
+        results_of(0, REFERENCE_004, iterations=5),
+        results_of(1, REFERENCE_004, iterations=7),
+    ]
     names = {trend["label"]: trend["plot"] for trend in history(results)["trends"]}
     assert len(set(names.values())) == 12
     fewer = history(results[1:], topology=["4n8g"])["trends"]

@@ -58,9 +58,10 @@ def test_a_trend_goes_by_the_time_of_the_steps_where_every_campaign_tells_it():
     ],
 )
 def test_other_conditions_make_another_trend(changes):
-    first = results_of(0, {"1n1g": [100.0]})
-    assert len(gathered(first, results_of(1, {"1n1g": [100.0]}, **changes))[0]) == 2
-    assert len(gathered(first, results_of(1, {"1n1g": [100.0]}))[0]) == 1
+    usual = {"iterations": 20, "image_size": 32, "recipe": "portable"}
+    first = results_of(0, {"1n1g": [100.0]}, **usual)
+    assert len(gathered(first, results_of(1, {"1n1g": [100.0]}, **{**usual, **changes}))[0]) == 2
+    assert len(gathered(first, results_of(1, {"1n1g": [100.0]}, **usual))[0]) == 1
 
 
 def test_trends_are_in_the_order_of_their_cells():
@@ -75,6 +76,16 @@ def test_results_older_than_a_factor_have_its_plain_value(later_factor):
     trends, _ = gathered(first, second, third)
     assert [len(trend["points"]) for trend in trends] == [2, 1]
     assert [trend["conditions"]["accumulation"] for trend in trends] == [1, 4]
+
+
+def test_a_factor_that_a_benchmark_got_later_begins_no_history_anew():
+    campaigns = nightly([100] * 5)
+    for one, experts in zip(campaigns, (None, 1, 4, None, 1), strict=True):
+        if experts:
+            one["cells"][0]["own_factors"] = {"experts": experts}
+    trends, _ = gathered(*campaigns)
+    assert [len(trend["points"]) for trend in trends] == [4, 1]
+    assert [trend["conditions"]["experts"] for trend in trends] == [1, 4]
 
 
 def test_other_hardware_is_another_trend_and_another_driver_is_not():

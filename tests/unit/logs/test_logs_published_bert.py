@@ -177,7 +177,7 @@ def test_oneflows_rule_on_the_lines_that_dlperf_shows():
     assert (found["strategy"]["name"], found["throughput"]) == ("dlperf_bert_oneflow", 140.2)
 
 
-def test_paddles_steps_are_nothing_without_a_batch_size():
+def test_paddles_steps_are_nothing_without_the_batch_of_a_node():
     text = (
         "epoch: 1, progress: 1/1, step: 1, loss: 10.6, ppl: 19930.37, next_sent_acc: 0.5,"
         " speed: 4.000000 steps/s, file: demo_wiki_train_50.gz\n"
@@ -187,3 +187,10 @@ def test_paddles_steps_are_nothing_without_a_batch_size():
     known = {"batch_size_per_device": 32, "world_size": 16, "nodes": 2}
     # Those of all nodes, so that they count with the sequences of one.
     assert strategies.apply(logs.read(text, known=known), "mean")["throughput"] == 4 * 32 * 8
+    del known["nodes"]
+    with pytest.raises(ValueError, match="no throughput printed"):
+        strategies.apply(logs.read(text, known=known), "mean")
+    stated = logs.read(f"Device count 8\n{text}", known=known)
+    assert strategies.apply(stated, "mean")["throughput"] == 4 * 32 * 8
+    alone = logs.read(text, known={**known, "world_size": 1})
+    assert strategies.apply(alone, "mean")["throughput"] == 4 * 32

@@ -83,6 +83,19 @@ CPU = "/sys/fs/cgroup/cpu"
             {f"{CPU}/cpu.cfs_quota_us": "400000\n", f"{CPU}/cpu.cfs_period_us": "100000\n"},
             4,
         ),
+        # One whose runtime made no link cpu; the order is that of the mount, or that of /proc.
+        *(
+            (
+                "3:cpuacct,cpu:/docker/4f\n2:cpuset:/x\n",
+                {
+                    f"/sys/fs/cgroup/{folder}/cpu.cfs_quota_us": "400000\n",
+                    f"/sys/fs/cgroup/{folder}/cpu.cfs_period_us": "100000\n",
+                    "/sys/fs/cgroup/cpuset/cpu.cfs_quota_us": "1\n",
+                },
+                4,
+            )
+            for folder in ("cpu,cpuacct", "cpuacct,cpu")
+        ),
         (
             "3:cpu:/batch/job\n",
             {

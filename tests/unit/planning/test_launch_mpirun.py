@@ -28,17 +28,30 @@ def test_each_node_hosts_its_ranks_and_the_leading_one_mpirun():
     assert made["node2"]["argv"] == [*host, "--node=node2"]
     assert made["node1"]["argv"][:4] == [*host, "--node=node1"]
     assert made["node1"]["argv"][4] == "--ssh-config=/opt/ssh_config"
-    peers = json.loads(made["node1"]["argv"][5].partition("=")[2])
-    assert peers["10.11.0.3"] == {
-        "node": "node2",
-        "join": ["/venv/bin/python", "/opt/workloads/launch/join_ranks.py"],
-    }
+    assert peers(made) == [
+        {
+            "join": ["/venv/bin/python", "/opt/workloads/launch/join_ranks.py"],
+            "nodes": {"10.11.0.2": "node1", "10.11.0.3": "node2"},
+        }
+    ]
+
+
+def peers(made):
+    return json.loads(made["node1"]["argv"][5].partition("=")[2])
+
+
+def test_what_the_leading_node_is_told_of_many_others_fits_in_one_word():
+    words = launched("mpirun", 1024)["node1"]["argv"]
+    # MAX_ARG_STRLEN: execve(2).
+    assert max(map(len, words)) < 32 * 4096
 
 
 def test_each_node_has_its_own_paths_and_slots():
     nodes = campaign_data.cluster(2)
     nodes["node2"].update(workload_dir="/other dir", pythons={"pytorch": "/other/python"})
-    own, (first, second) = parts(launched("mpirun", per_node=2, nodes=nodes)["node1"]["argv"])
+    made = launched("mpirun", per_node=2, nodes=nodes)
+    assert [one["nodes"] for one in peers(made)] == [{"10.11.0.2": "node1"}, {"10.11.0.3": "node2"}]
+    own, (first, second) = parts(made["node1"]["argv"])
     assert own[0] == "mpirun"
     assert first == [
         *["-np", "2", "-host", "10.11.0.2:2", "-wdir", "/opt/workloads"],

@@ -91,8 +91,24 @@ def test_warm_up_may_be_none():
 def test_a_misspelt_option_is_told_with_the_one_meant(name, meant):
     said = f"-e {name}: there is no option {name!r}; did you mean {meant!r}?"
     assert misspelt([name], ["campaign", *OPTIONS]) == [said]
-    elsewhere = " Only playbooks that run a campaign read it, as bench.yml"
-    assert misspelt([name], ["campaign"]) == [said + (elsewhere if meant != "campaign" else "")]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("precison", "precision"), ("dtype", "precision"), ("sequence_lenght", "sequence_length")],
+)
+def test_a_misspelt_option_of_another_playbook_is_told_as_such(name, meant):
+    assert misspelt([name], ["campaign"], [], ["sequence_length"]) == [
+        f"-e {name}: there is no option {name!r}; did you mean {meant!r}? Only playbooks that run a"
+        " campaign read it, as bench.yml"
+    ]
+
+
+@pytest.mark.parametrize("name", ["message_size", "campaign_message_size", "topologies"])
+def test_what_resembles_an_option_of_another_playbook_from_afar_is_the_users_own(name):
+    assert misspelt([name], ["campaign"], [], ["image_size"]) == []
+    every = [*OPTIONS, "image_size"]
+    assert misspelt([name], [*every, *(f"campaign_{one}" for one in every)])
 
 
 def test_words_that_give_no_variable_are_refused():
@@ -104,7 +120,7 @@ def test_words_that_give_no_variable_are_refused():
 
 
 def test_misspelt_options_are_in_order():
-    names = ["repeat", "batch", "dtype", "topologies", "precison", "campain"]
+    names = ["repeat", "batch", "dtype", "amp", "precison", "campain"]
     assert [said.split()[1] for said in misspelt(names, ["campaign"])] == [
         f"{name}:" for name in sorted(names)
     ]

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ..records.cells import IDENTITY_KEYS, cell_key
 from ..records.factors import MAX, factor_values
+from ..records.plans import Cell
 from ..records.results import MeasuredCell, Results
 from ..results.cells import ok_speeds
 
-__all__ = ["Matched", "cell_pairs", "check_common", "named", "same_cells"]
+__all__ = [
+    "Matched",
+    "cell_conditions",
+    "cell_pairs",
+    "check_common",
+    "differing",
+    "named",
+    "same_cells",
+]
+
+# What decides how fast a cell is, beside its decisive factors.
+_DECISIVE = ("recipe", "framework", "device", "warmup", "iterations", "unit")
 
 
 def named(cell: Mapping[str, Any]) -> Dict[str, Any]:
@@ -124,33 +136,36 @@ def _apart(cell: MeasuredCell, other: MeasuredCell) -> str:
         # A planned cell has no state yet.
         if "state" in side and not ok_speeds(side)
     ]
-    differing = [
+    apart = [
         f"{name} {theirs} in the baseline, {ours} here"
-        for name, ours, theirs in _conditions(cell, other)
-        if None not in (ours, theirs) and ours != theirs
+        for name, ours, theirs in differing(cell_conditions(cell), cell_conditions(other))
     ]
-    return "; ".join(differing + without)
+    return "; ".join(apart + without)
 
 
-def _unrecorded(cell: MeasuredCell, other: MeasuredCell) -> List[str]:
-    return [
-        name
-        for name, ours, theirs in _conditions(cell, other)
-        if (ours is None) != (theirs is None)
-    ]
-
-
-def _conditions(cell: MeasuredCell, other: MeasuredCell) -> List[Tuple[str, Any, Any]]:
-    """Return the conditions that decide how fast a cell is, with their values on both sides.
+def cell_conditions(cell: Union[Cell, MeasuredCell]) -> Dict[str, Any]:
+    """Return what decides how fast a planned or measured cell is, None where that is not known.
 
     These are the program and its decisive factors, the device, the method and the unit.
     """
-    names = ("recipe", "framework", "device", "warmup", "iterations", "unit")
-    ours, theirs = (
-        {
-            **factor_values(side, lambda factor: factor.decisive),
-            **{name: side.get(name) for name in names},
-        }
-        for side in (cell, other)
-    )
-    return [(name, ours.get(name), theirs.get(name)) for name in {**ours, **theirs}]
+    factors = factor_values(cell, lambda factor: factor.decisive)
+    return {**factors, **{name: cell.get(name) for name in _DECISIVE}}
+
+
+def differing(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> List[Tuple[str, Any, Any]]:
+    """Return the conditions that make another cell of one with the same key, with both values.
+
+    What one side does not know is none of them. Such is a factor that its benchmark got later: the
+    key names what is not as usual, so that both have the usual value.
+    """
+    return [
+        (name, value, theirs[name])
+        for name, value in ours.items()
+        if None not in (value, theirs.get(name)) and value != theirs[name]
+    ]
+
+
+def _unrecorded(cell: MeasuredCell, other: MeasuredCell) -> List[str]:
+    ours, theirs = cell_conditions(cell), cell_conditions(other)
+    names = {**ours, **theirs}
+    return [name for name in names if (ours.get(name) is None) != (theirs.get(name) is None)]

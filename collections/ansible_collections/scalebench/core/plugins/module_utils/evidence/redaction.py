@@ -31,7 +31,7 @@ from .secret_forms import (
     RULES,
     VALUE_ON_THE_NEXT_LINE,
     Rule,
-    is_secret_name,
+    is_secret_key,
     line_of_block,
 )
 
@@ -279,5 +279,5 @@ def _is_secret(key: Any, value: Any) -> bool:
     if not isinstance(key, str) or not value:
         return False
     texts = value if isinstance(value, (list, tuple)) else [value]
-    secret = is_secret_name(key) or key.lower() in _HEADERS
+    secret = is_secret_key(key) or key.lower() in _HEADERS
     return secret and all(isinstance(text, str) for text in texts)

@@ -20,6 +20,7 @@ __all__ = [
     "RULES",
     "VALUE_ON_THE_NEXT_LINE",
     "Rule",
+    "is_secret_key",
     "is_secret_name",
     "line_of_block",
     "patterns",
@@ -43,7 +44,7 @@ _PLURALS = (
 )
 _TOKENS = rb"TOKEN|CREDENTIALS?|" + _KEYS + rb"|" + _PLURALS
 # Not secret: a secret's path, number or name, and InfiniBand's partition key (NCCL_IB_PKEY).
-_HARMLESS = rb"(?!(?i:%s*[_-](?:FILE|PATH|DIR|PKEY|IDS?|COUNT|NAME|TYPE))(?!%s))"
+_HARMLESS = rb"(?!(?i:%s*[_-](?:FILE|PATH|DIR|PKEY|IDS?|COUNT|NAME|TYPE|LENGTH))(?!%s))"
 # Looked at once as a whole: a pattern that tries every part of a name takes quadratic time.
 _CAPITALS = (
     rb"(?<![A-Za-z0-9_])(?=[A-Z0-9_]{3})(?=[A-Z0-9_]*(?:%s))"
@@ -153,6 +154,8 @@ _PRECISE = (
     + _PLURALS
     + rb")(?![\w-])))[\w-]+"
 )
+# The same as a key, where quotes end it.
+_NAME_IN_QUOTES = rb"(?:" + _PRECISE + rb"|(?i:" + _SHORT + rb"))"
 # Of a table, also as Unicode draws it.
 _BAR = rb"(?:\||\xe2\x94[\x82\x83]|\xe2\x95\x91)"
 # What lies between such a name and its value in dumps of arguments (Megatron-LM, DeepSpeed), tables
@@ -703,6 +706,31 @@ RULES = (
         + _REST
         + rb"){6,})",
     ),
+    # What a lookup in Python takes where nothing is given; the name of a section may stand before.
+    _rule(
+        "value of a secret's name",
+        [b"get(", b"getenv(", b"pop(", b"setdefault(", b"getattr("],
+        rb"(?<!\w)(?:(?:get|getenv|pop|setdefault)\(|getattr\([\w.]{1,80},)\s{0,9}"
+        rb"(?:"
+        + _QUOTE
+        + rb"[\w.-]{1,80}"
+        + _QUOTE
+        + rb"\s{0,9},\s{0,9})?[bBrRuU]{0,2}"
+        + _QUOTE
+        + rb"(?:"
+        + _NAME_IN_QUOTES
+        + rb"|(?i:secret)|"
+        + _NAME
+        + rb")"
+        + _QUOTE
+        + rb"\s{0,9},\s{0,9}(?:(?:default|fallback)\s?=\s?)?[bBfFrRuU]{0,2}"
+        + _QUOTE
+        + rb"(?P<value>"
+        + _NOTHING
+        + rb"(?:"
+        + _IN_QUOTES
+        + rb"))",
+    ),
     # As part of a URL (RFC 3986), whose next part begins with & or a quote.
     _rule(
         "value of a secret's name",
@@ -721,6 +749,13 @@ def is_secret_name(name: str) -> bool:
     """Return whether an environment variable of this name holds a secret."""
     text = name.upper().encode("utf-8", "replace")
     return bool(re.fullmatch(_NAME + rb"|" + _NAME_OF_AUTH, text))
+
+
+def is_secret_key(key: str) -> bool:
+    """Return whether the value of a mapping's key is a secret: a variable, or a word as db-pass."""
+    return is_secret_name(key) or bool(
+        re.fullmatch(_NAME_IN_QUOTES, key.encode("utf-8", "replace"))
+    )
 
 
 _BLOCK_OF_PASSWORD, _BLOCK_OF_TOKEN = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from ..comparison.cell_pairs import differing
 from ..comparison.provenance_changes import shown
 from ..layout.plain_text import listed
 from ..records.cells import cell_key
@@ -89,13 +90,13 @@ def _unlike(campaign: Mapping[str, Any], ours: Sequence[Mapping[str, Any]], repe
             continue
         if not same:
             return f"it has no cell {cell_key(cell).short}"
-        differing = [
-            f"{name} {shown(same[0].get(name))}, here {shown(value)}"
-            for name, value in cell.items()
-            if name not in _MEASURED and same[0].get(name) != value
+        others = [
+            f"{name} {shown(theirs)}, here {shown(value)}"
+            for name, value, theirs in differing(cell, same[0])
+            if name not in _MEASURED
         ]
-        if differing:
-            return f"{cell_key(cell).short}: {'; '.join(differing)}"
+        if others:
+            return f"{cell_key(cell).short}: {'; '.join(others)}"
         if repeats > 1 and good[cell_key(same[0])] < repeats:
             return f"{cell_key(cell).short}: fewer than {repeats} good repeats"
     return ""

@@ -8,6 +8,7 @@ import re
 import statistics
 from typing import Any, Dict, List, Mapping, Sequence
 
+from ..comparison.cell_pairs import differing
 from ..comparison.provenance_changes import provenance_changes, shown
 from ..layout.plain_text import plain
 from ..records.cells import cell_key
@@ -84,7 +85,7 @@ def _labels(trends: Sequence[Mapping[str, Any]]) -> List[str]:
     for label, trend in zip(short, trends):
         of = trend["conditions"]
         same = [other["conditions"] for name, other in zip(short, trends) if name == label]
-        differ = [name for name in of if any(other.get(name) != of[name] for other in same)]
+        differ = dict.fromkeys(name for other in same for name, *_ in differing(of, other))
         more = [f"{name.replace('_', ' ')} {shown(of[name])}" for name in differ]
         labels.append(plain(", ".join([label, *more])))
     return labels

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
-from ..records.cells import IDENTITY_KEYS, cell_key
-from ..records.factors import factor_values
+from ..comparison.cell_pairs import cell_conditions, differing
+from ..records.cells import IDENTITY_KEYS, CellKey, cell_key
 from ..records.plans import Cell
 from ..records.results import MeasuredCell, Results
 from ..results.cells import deciding_speeds, with_speed
@@ -16,9 +16,6 @@ from ..topology import world_size
 
 __all__ = ["NOT_RECORDED", "conditions", "entry", "gather", "select", "without_copies"]
 
-# What two medians of one trend have in common, beside the decisive factors and what is derived from
-# the nodes.
-_SAME = (*IDENTITY_KEYS, "recipe", "framework", "device", "warmup", "iterations", "unit")
 # Conditions that are unknown of a cell without a speed.
 _MEASURED = ("unit", "packed", "rule")
 # The hardware where no fingerprint tells it.
@@ -98,8 +95,8 @@ def conditions(cell: AnyCell, nodes: Mapping[str, Any]) -> Dict[str, Any]:
     :param cell: of a plan or of results; ``nodes`` the fingerprints by name.
     """
     return {
-        **factor_values(cell, lambda factor: factor.decisive),
-        **{name: cell.get(name) for name in _SAME},
+        **cell_conditions(cell),
+        **{name: cell.get(name) for name in IDENTITY_KEYS},
         "hardware": _hardware(cell, nodes),
     }
 
@@ -130,7 +127,7 @@ def gather(entries: Sequence[Campaign]) -> Tuple[List[Dict[str, Any]], List[Dict
     :param entries: of :func:`entry`.
     """
     once, twice = without_copies(entries)
-    trends: Dict[str, Dict[str, Any]] = {}
+    cells: Dict[CellKey, List[Dict[str, Any]]] = {}
     missing: List[Tuple[Mapping[str, Any], Dict[str, Any]]] = []
     for campaign in once:
         origin = {key: campaign[key] for key in ("folder", "campaign", "created")}
@@ -142,21 +139,23 @@ def gather(entries: Sequence[Campaign]) -> Tuple[List[Dict[str, Any]], List[Dict
             if point["median"] is None:
                 missing.append((conditions, figures))
             else:
-                new = {"conditions": conditions, "points": [], "gaps": []}
                 figures["by_time"] = point["by_time"]
-                trends.setdefault(_key(conditions), new)["points"].append(figures)
+                trend = _trends(cells, conditions)[0]
+                trend["points"].append(figures)
+                # What the earlier points do not state.
+                known = {name: value for name, value in conditions.items() if value is not None}
+                trend["conditions"] = {**conditions, **trend["conditions"], **known}
     for conditions, figures in missing:
-        same = [t for t in trends.values() if _planned(t["conditions"]) == _planned(conditions)]
-        for trend in same or [{"conditions": conditions, "points": [], "gaps": []}]:
+        for trend in _trends(cells, conditions, _MEASURED):
             trend["gaps"].append(figures)
-            trends.setdefault(_key(trend["conditions"]), trend)
-    for trend in trends.values():
+    trends = [trend for of_cell in cells.values() for trend in of_cell]
+    for trend in trends:
         by_time = [point.pop("by_time") for point in trend["points"]]
         trend["by_time"] = bool(by_time) and all(by_time)
         if trend["by_time"]:
             for point, figures in zip(trend["points"], by_time):
                 point.update(figures)
-    return sorted(trends.values(), key=_place), twice
+    return sorted(trends, key=_place), twice
 
 
 def without_copies(
@@ -176,13 +175,26 @@ def without_copies(
     return once, twice
 
 
+def _trends(
+    cells: Dict[CellKey, List[Dict[str, Any]]],
+    conditions: Mapping[str, Any],
+    unknown: Sequence[str] = (),
+) -> List[Dict[str, Any]]:
+    """Return the trends of these conditions, but for those that are unknown; a new one for none."""
+    of_cell = cells.setdefault(cell_key(conditions), [])
+    same = [
+        trend
+        for trend in of_cell
+        if all(name in unknown for name, *_ in differing(conditions, trend["conditions"]))
+    ]
+    if not same:
+        same = [{"conditions": conditions, "points": [], "gaps": []}]
+        of_cell += same
+    return same
+
+
 def _key(conditions: Mapping[str, Any]) -> str:
     return json.dumps({str(name): str(value) for name, value in conditions.items()})
-
-
-def _planned(conditions: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return the conditions that are known of a cell that gave no speed."""
-    return {key: conditions[key] for key in conditions if key not in _MEASURED}
 
 
 def _place(trend: Mapping[str, Any]) -> Tuple[Any, ...]:

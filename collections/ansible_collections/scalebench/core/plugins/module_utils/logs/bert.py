@@ -198,13 +198,14 @@ def _paddle_identify(head: str) -> Dict[str, Any]:
 
 
 def _paddle_finish(run: Dict[str, Any], observations: Observations) -> None:
-    """Turn the printed steps/s into sequences/s; into NaN where the batch size is unknown.
+    """Turn the printed steps/s into sequences/s; into NaN where the batch of a node is unknown.
 
     A trainer prints the steps/s of all nodes together: its own times their number.
     """
     assumed, column = run["assumed"], observations.column("throughput")
     batch, world = (assumed.get(key) for key in ("batch_size_per_device", "world_size"))
-    per_node = world // (assumed.get("nodes") or 1) if world else None
+    nodes = assumed.get("nodes") or (1 if world == 1 else None)
+    per_node = assumed.get("devices_per_node") or (world // nodes if world and nodes else None)
     known = batch and per_node and not observations.beyond["count"]
     of_a_node = batch * per_node if known else nan
     if column is not None:

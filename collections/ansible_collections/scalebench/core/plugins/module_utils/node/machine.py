@@ -81,7 +81,11 @@ def _quotas(root: str) -> Iterator[Tuple[int, str]]:
         _number, controllers, path = line.split(":", 2)
         if "cpu" not in (controllers or "cpu").split(","):
             continue
-        folder = f"{root}/sys/fs/cgroup" + ("/cpu" if controllers else "")
+        folder = top = f"{root}/sys/fs/cgroup"
+        if controllers:
+            # Not all have a link cpu to it, nor is the order of the names that of the line.
+            beside = (os.path.basename(path) for path in sorted(glob.glob(f"{top}/*cpu*")))
+            folder += "/" + next((name for name in beside if "cpu" in name.split(",")), "cpu")
         # A container has its own at the top, where version 1 tells the path on the host.
         for name in ["", *path.split("/")]:
             folder = os.path.join(folder, name)

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from ipaddress import IPV4LENGTH, IPv4Address, IPv4Network
-from typing import Dict, List, Tuple
+from typing import Any, Dict, List, Tuple
 
 from ..records.node_names import folded
 from ..slurm import srun
@@ -165,15 +165,24 @@ def _hosted(job: Job, name: str, *words: str) -> Started:
     """Return ``host_ranks.py`` on a node, with ``words``, the launcher, below the leading one."""
     argv = _waiting(job, name, name)
     if name == job.names[0]:
-        peers = {
-            job.nodes[node]["address"]: {"node": node, "join": job.script(node, "join_ranks.py")}
-            for node in job.names
-        }
-        argv += [f"--ssh-config={job.nodes[name]['ssh_config']}", f"--peers={json.dumps(peers)}"]
+        ssh = f"--ssh-config={job.nodes[name]['ssh_config']}"
+        argv += [ssh, f"--peers={json.dumps(_peers(job))}"]
         argv += ["--", *words]
     # Version 5 takes --gmca for the first node alone, and some parameters for none.
     parameters = {f"OMPI_MCA_{key}": value for key, value in _of_ranks(job).items()}
     return Started(argv, {**parameters, **_of_daemons(job), **job.environment(name)})
+
+
+def _peers(job: Job) -> List[Dict[str, Any]]:
+    """Return the nodes by address, together where the command of join_ranks.py is the same.
+
+    Linux limits a word of a command line to 128 KiB: with a command for each of them, 580 nodes.
+    """
+    found: Dict[Tuple[str, ...], Dict[str, str]] = {}
+    for node in job.names:
+        join = tuple(job.script(node, "join_ranks.py"))
+        found.setdefault(join, {})[job.nodes[node]["address"]] = node
+    return [{"join": list(join), "nodes": nodes} for join, nodes in found.items()]
 
 
 def _parameters(job: Job) -> Dict[str, str]:

@@ -152,6 +152,8 @@ _ALIASES = {
 }
 _BY_CAMPAIGNS = "only playbooks that run a campaign read it, as bench.yml"
 _FOR_ALL = "; what several playbooks share can be in the inventory, as in group_vars/all"
+# How much a name resembles an option of another playbook that is meant: a letter in seven differs.
+_ELSEWHERE = 0.85
 # A report takes parameters of its rule too, under another name.
 _OF_RULE = ("warmup", "iterations")
 
@@ -248,10 +250,12 @@ def misspelt(
         if rest == name:
             # Stricter with those of roles, of which there are hundreds.
             # At 0.75 a word of four letters resembles any that differs in one of them: date, gate.
-            meant = _meant(name, others, 0.9) or _meant(name, {*options, *read}, 0.76)
+            meant = _meant(name, others, 0.9) or _meant(name, read, 0.76)
+            meant = meant or _meant(name, options, _ELSEWHERE)
         else:
             # Stricter, because many variables of roles resemble one: campaign_benchmarks_dir.
-            meant = _meant(rest, {*options, *map(_without_role, of_campaign)}, 0.8)
+            meant = _meant(rest, options, _ELSEWHERE)
+            meant = meant or _meant(rest, map(_without_role, of_campaign), 0.8)
             meant = _ROLE + meant if meant and _ROLE + meant in of_campaign else meant
         if rest != name and meant in options and meant not in read:
             sentences.append(
