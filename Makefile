@@ -2,8 +2,8 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 
-# The distribution's own first: built with profiles, it needs a sixth less CPU time for all that Ansible and the tests do
-# than one built without, as pyenv's default is.
+# The distribution's own first: with one that pyenv builds (a shared library, without profiles), Ansible and the tests take
+# a sixth more CPU time.
 PYTHON ?= $(shell for python in /usr/bin/python3 python3; do \
 	$$python -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; \
 done; echo $$python)
