@@ -338,6 +338,9 @@ oc login -u me -p <S>
 [1,0]<stdout>:  password <S>
 + echo <S> | docker login -u me --password-stdin
 echo "<S>" | sudo -S apt-get update
+echo "<S>" | sudo -kS apt-get update
+echo <S> | sudo -n -Sk -p '' apt-get update
+echo <S> | sudo --stdin apt-get update
 echo <S> | passwd user --stdin
 password = decrypt("<S>")
 printf '%s' "<S>" | gh auth login --with-token

@@ -188,7 +188,8 @@ LOGIN_PROGRAMS = (
 )
 # What reads a password from its input.
 _READING = (
-    rb"(?:--password-stdin|--with-token|\bsudo\s+-S|\bpasswd\b[^|\r\n]{0,99}?--stdin)(?![\w-])"
+    rb"(?:--password-stdin|--with-token|\bpasswd\b[^|\r\n]{0,99}?--stdin"
+    rb"|\bsudo(?:\s{1,9}-[\w-]{1,20}){0,9}?\s{1,9}(?:--stdin|-[A-Za-z]{0,9}S[A-Za-z]{0,9}))(?![\w-])"
 )
 # Before an option that is such a word.
 _OPTION = rb"(?:\s[\"']?|[\"']\s*,\s*[\"'])"
@@ -490,7 +491,7 @@ RULES = (
     # As the shell shows it.
     _rule(
         "password of a command",
-        [b"--password-stdin", b"--with-token", b"sudo -s", b"--stdin"],
+        [b"--password-stdin", b"--with-token", b"sudo -", b"--stdin"],
         rb"\b(?:echo|printf)\s(?:\s{0,9}(?:-[a-z]{1,3}|[\"']?%s(?:\\n)?[\"']?)\s)?\s{0,9}[\"']?"
         rb"(?P<value>" + _NOTHING + rb"(?!-)[^\s\"'|]+)[\"']?\s{0,9}\|[^|\r\n]{0,300}?" + _READING,
     ),
