@@ -612,7 +612,7 @@ password: SecretStr('**********') api_key=SecretStr('') hf_token=Secret('*******
     hf_token = os.environ.get("HF_TOKEN") or os.environ["HF_TOKEN"]
     password = getpass.getpass("Of node1? ") if ask else input('Of node1? ')
     eos_token = tokenizer.decode("</s>"); password = password.encode("latin1")
-cp /opt/conda/lib/t/00-load-test.t file:///opt/conda/lib/t/00-load.t; echo words | xargs --stdin
+cp /opt/conda/lib/t/00-load-test.t file:///opt/conda/lib/t/00-load.t; ls //opt/conda/t/00-load1; echo words | xargs --stdin
 echo train1.py | ruff check --stdin-filename train1.py -; echo key1 | passwd --stdin-only
 apptainer exec login.sif srun -p gpu1; docker run --name login-1 -p 8080:80 image1
 docker exec cluster/login -p fp16
@@ -783,7 +783,7 @@ UNITS += [
     "password is set to ",
     "api_key->",
 ]
-UNITS += ["//conda", "//conda/t/"]
+UNITS += ["://conda", "://conda/t/"]
 UNITS += ["password: |", "- ", "a: | #", "password: | #", "a]", "a" * 99 + ": |  "]
 UNITS += [
     "get('password','",

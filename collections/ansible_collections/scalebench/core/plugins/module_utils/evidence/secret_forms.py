@@ -525,7 +525,7 @@ RULES = (
     _rule(
         "token in a URL",
         [b"/t/"],
-        rb"(?i:(?<!/)//(?!/)\S{0,60}?conda\S{0,60}/t/)(?P<value>(?!<)[\w-]{8,})",
+        rb"(?i:://(?!/)\S{0,60}?conda\S{0,60}/t/)(?P<value>(?!<)[\w-]{8,})",
     ),
     _rule(
         "password of a command",
