@@ -362,6 +362,8 @@ cfg.get('smtp', 'password', fallback='<S>')
 x = os.environ.get('API_TOKEN', '<S>') or os.getenv("db-pass", b"<S>")
 {"line": "settings.pop(\\"client_secret\\", \\"<S>\\")"}
 getattr(args, "secret", "<S>")
+os.environ.setdefault("SITE_JWT", "<S>")
+os.getenv("SITE_TOKEN", default="<S>")
 connect(user="a", password="<S>")
 """
 VALUE = "Zq3" + "x9Kw7Lm2Pv5Rt8Yb1"
@@ -483,6 +485,7 @@ BLOCKS = [
     "[1,0]<stdout>:  ansible_become_pass: |\n[1,0]<stdout>:    <S>\n[1,0]<stdout>:  next: 1",
     "api_key: |\n  <S>\nhf_token: >-\n  <S>\n",
     "- name: HF_TOKEN\n  value: |\n    <S>\n- name: A\n  value: |\n    text1\n",
+    "- name: 'HF_TOKEN'\n  'value': |\n    <S>\n",
     "spring.db.password: |\n  <S>\nhub.token: |\n  <S>\n",
     "x:\n- - HF_TOKEN: |\n      <S>\n    next: a",
     "password: |\n  '<S>\n",
