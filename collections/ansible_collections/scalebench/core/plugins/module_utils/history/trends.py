@@ -17,7 +17,7 @@ from ..topology import world_size
 __all__ = ["NOT_RECORDED", "conditions", "entry", "gather", "select", "without_copies"]
 
 # Conditions that are unknown of a cell without a speed.
-_MEASURED = ("unit", "packed", "rule")
+_MEASURED = ("packed", "rule")
 # The hardware where no fingerprint tells it.
 NOT_RECORDED = "not recorded"
 _FIGURES = ("median", "low", "high", "n", "state")
@@ -194,7 +194,7 @@ def _trends(
 
 
 def _key(conditions: Mapping[str, Any]) -> str:
-    return json.dumps({str(name): str(value) for name, value in conditions.items()})
+    return json.dumps({name: str(conditions[name]) for name in sorted(conditions)})
 
 
 def _place(trend: Mapping[str, Any]) -> Tuple[Any, ...]:
