@@ -136,6 +136,16 @@ def test_a_cell_that_did_not_run_is_a_gap_of_each_trend_that_it_may_have_been_of
     assert [[gap["campaign"] for gap in trend["gaps"]] for trend in trends] == [["c03"]] * 3
 
 
+def test_cells_without_a_speed_that_differ_are_gaps_of_trends_of_their_own():
+    campaigns = nightly([100] * 3)
+    for one, own in zip(campaigns, ({}, {"experts": 1}, {"experts": 4}), strict=True):
+        one["cells"][0].update(median_speed=None, state="failed", spread=None, own_factors=own)
+    found = [
+        (trend["conditions"]["experts"], len(trend["gaps"])) for trend in gathered(*campaigns)[0]
+    ]
+    assert found == [(1, 2), (4, 1)]
+
+
 def test_a_copy_of_a_campaign_counts_once():
     first, second = nightly([100, 101])
     (trend,), twice = gathered(first, second, first)

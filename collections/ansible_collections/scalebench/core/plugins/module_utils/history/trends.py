@@ -142,12 +142,12 @@ def gather(entries: Sequence[Campaign]) -> Tuple[List[Dict[str, Any]], List[Dict
                 figures["by_time"] = point["by_time"]
                 trend = _trends(cells, conditions)[0]
                 trend["points"].append(figures)
-                # What the earlier points do not state.
-                known = {name: value for name, value in conditions.items() if value is not None}
-                trend["conditions"] = {**conditions, **trend["conditions"], **known}
+                trend["conditions"] = _joined(trend["conditions"], conditions)
     for conditions, figures in missing:
         for trend in _trends(cells, conditions, _MEASURED):
             trend["gaps"].append(figures)
+            if not trend["points"]:
+                trend["conditions"] = _joined(trend["conditions"], conditions)
     trends = [trend for of_cell in cells.values() for trend in of_cell]
     for trend in trends:
         by_time = [point.pop("by_time") for point in trend["points"]]
@@ -191,6 +191,12 @@ def _trends(
         same = [{"conditions": conditions, "points": [], "gaps": []}]
         of_cell += same
     return same
+
+
+def _joined(before: Mapping[str, Any], now: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the conditions of a trend with those that only its next campaign states."""
+    known = {name: value for name, value in now.items() if value is not None}
+    return {**now, **before, **known}
 
 
 def _key(conditions: Mapping[str, Any]) -> str:
