@@ -84,12 +84,15 @@ def test_a_daemon_that_a_signal_ended_is_named(tmp_path, daemon):
 
 
 def test_open_mpi_5_is_refused_between_nodes_of_one_machine_alone():
-    said, status = hosted(f"127.0.0.2:{os.getpid()}", "prted")
-    assert status == 1
-    assert "n2: Open MPI 5 (mpirun --version) does not connect ranks between nodes of one" in said
-    one = f"--peers={json.dumps([{'nodes': {'127.0.0.2': 'n2'}}])}"
-    for daemon, options in (("orted", []), ("prted", [one])):
-        assert hosted(f"127.0.0.2:{os.getpid()}", daemon, *options)[1] == 128 + 9
+    job = f"127.0.0.2:{os.getpid()}"
+    one, two = {"127.0.0.2": "n2"}, {"127.0.0.2": "n2", "127.0.0.3": "n3"}
+    # A node that does not lead is told of no others.
+    for options in ([], [f"--peers={json.dumps([{'nodes': two}])}"]):
+        said, status = hosted(job, "prted", *options)
+        assert status == 1
+        assert "n2: Open MPI 5 (mpirun --version) does not connect ranks between nodes" in said
+    for daemon, options in (("orted", []), ("prted", [f"--peers={json.dumps([{'nodes': one}])}"])):
+        assert hosted(job, daemon, *options)[1] == 128 + 9
 
 
 @pytest.mark.parametrize(

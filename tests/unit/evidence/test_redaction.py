@@ -365,6 +365,8 @@ cfg.get('smtp', 'password', fallback='<S>')
 x = os.environ.get('API_TOKEN', '<S>') or os.getenv("db-pass", b"<S>")
 {"line": "settings.pop(\\"client_secret\\", \\"<S>\\")"}
 getattr(args, "secret", "<S>")
+os.environ.setdefault("SITE_JWT", "<S>")
+os.getenv("SITE_TOKEN", default="<S>")
 connect(user="a", password="<S>")
 """
 VALUE = "Zq3" + "x9Kw7Lm2Pv5Rt8Yb1"
@@ -486,6 +488,7 @@ BLOCKS = [
     "[1,0]<stdout>:  ansible_become_pass: |\n[1,0]<stdout>:    <S>\n[1,0]<stdout>:  next: 1",
     "api_key: |\n  <S>\nhf_token: >-\n  <S>\n",
     "- name: HF_TOKEN\n  value: |\n    <S>\n- name: A\n  value: |\n    text1\n",
+    "- name: 'HF_TOKEN'\n  'value': |\n    <S>\n",
     "spring.db.password: |\n  <S>\nhub.token: |\n  <S>\n",
     "x:\n- - HF_TOKEN: |\n      <S>\n    next: a",
     "password: |\n  '<S>\n",
@@ -615,7 +618,8 @@ password: SecretStr('**********') api_key=SecretStr('') hf_token=Secret('*******
     hf_token = os.environ.get("HF_TOKEN") or os.environ["HF_TOKEN"]
     password = getpass.getpass("Of node1? ") if ask else input('Of node1? ')
     eos_token = tokenizer.decode("</s>"); password = password.encode("latin1")
-cp /opt/conda/lib/t/00-load-test.t file:///opt/conda/lib/t/00-load.t; echo words | xargs --stdin
+cp /opt/conda/lib/t/00-load-test.t file:///opt/conda/lib/t/00-load.t
+ls //opt/conda/t/00-load1; echo words | xargs --stdin
 echo train1.py | ruff check --stdin-filename train1.py -; echo key1 | passwd --stdin-only
 apptainer exec login.sif srun -p gpu1; docker run --name login-1 -p 8080:80 image1
 docker exec cluster/login -p fp16
@@ -624,6 +628,9 @@ cfg.get("password") cfg.get("password", None) cfg.get("password", "") cfg.get("p
 cfg.get("password_length", "12") tokenizer.get("pad_token", "<pad>")
 d.get("pass", "3") get("bypass", "1")
 pass: 3 bypass: true num_passes=2 compass password_length=1234567 PASSWORD_LENGTH=12
+LlamaTokenizer(pad_token="[PAD]", unk_token='<unk>')
+BertTokenizer(special_tokens={'bos_token': '<s>', "eos_token": "</s>"})
+EOS_TOKEN=</s> BERT_MASK_TOKEN: [MASK1] --cls-token [CLS1] get("SEP_TOKEN", "[SEP]")
 widget("password", "a") get("cache_key", "Line2Line") budget("password", "a") get(password, "x")
 """
 # Of real logs of trainings and of a server's configuration.
@@ -786,7 +793,7 @@ UNITS += [
     "password is set to ",
     "api_key->",
 ]
-UNITS += ["//conda", "//conda/t/"]
+UNITS += ["://conda", "://conda/t/", "PAD_TOKEN_", "--pad-token-"]
 UNITS += ["password: |", "- ", "a: | #", "password: | #", "a]", "a" * 99 + ": |  "]
 UNITS += [
     "get('password','",
@@ -921,7 +928,17 @@ def test_a_key_of_a_mapping_may_have_hyphens(key):
 
 
 @pytest.mark.parametrize(
-    "key", ["pass", "bypass", "pass-2", "password_length", "node-key-1", "1-token"]
+    "key",
+    [
+        "pass",
+        "bypass",
+        "pass-2",
+        "password_length",
+        "node-key-1",
+        "1-token",
+        "pad_token",
+        "SEP_TOKEN",
+    ],
 )
 def test_a_key_of_a_mapping_that_names_no_secret_leaves_its_value(key):
     assert shown({key: "3"}) == {key: "3"}

@@ -88,6 +88,14 @@ def test_a_measured_campaign_chooses_the_same():
     assert chosen(NIGHTS, cells) == chosen(NIGHTS)
 
 
+def test_figures_of_another_unit_are_no_baseline():
+    """They could not be compared, and stood in the place of an earlier one that can."""
+    other = results_of(7, SPEEDS, unit="tokens/s")
+    folders, others = chosen([NIGHTS[0], other], planned(unit="images/s"), most=1)
+    assert folders == ["c00"]
+    assert others[0]["reason"].endswith("1n1g: unit tokens/s, here images/s")
+
+
 def test_a_search_for_the_batch_size_fits_any():
     ours = [{**cell, "batch_size_per_device": "max", "variant": "bzmax"} for cell in planned()]
     assert chosen(NIGHTS, ours, most=1)[0] == ["c05"]

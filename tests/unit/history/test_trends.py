@@ -80,7 +80,7 @@ def test_results_older_than_a_factor_have_its_plain_value(later_factor):
 
 def test_a_factor_that_a_benchmark_got_later_begins_no_history_anew():
     campaigns = nightly([100] * 5)
-    for one, experts in zip(campaigns, (None, 1, 4, None, 1), strict=True):
+    for one, experts in zip(campaigns, (None, 1, 4, 1, None), strict=True):
         if experts:
             one["cells"][0]["own_factors"] = {"experts": experts}
     trends, _ = gathered(*campaigns)
@@ -124,6 +124,26 @@ def test_a_cell_without_a_speed_is_a_gap_of_its_trend():
     assert [(gap["campaign"], gap["state"]) for gap in trend["gaps"]] == [("c01", "failed")]
     (alone,) = gathered(second)[0]
     assert (len(alone["points"]), len(alone["gaps"])) == (0, 1)
+
+
+def test_a_cell_that_did_not_run_is_a_gap_of_each_trend_that_it_may_have_been_of():
+    alone, beside, by_other_rule, failed = nightly([100] * 4)
+    beside["cells"][0]["repeats"][0]["packed_with"] = ["logs/other.log"]
+    for repeat in by_other_rule["cells"][0]["repeats"]:
+        repeat["strategy"] = "other"
+    failed["cells"][0].update(median_speed=None, state="failed", spread=None, repeats=[])
+    trends, _ = gathered(alone, beside, by_other_rule, failed)
+    assert [[gap["campaign"] for gap in trend["gaps"]] for trend in trends] == [["c03"]] * 3
+
+
+def test_cells_without_a_speed_that_differ_are_gaps_of_trends_of_their_own():
+    campaigns = nightly([100] * 3)
+    for one, own in zip(campaigns, ({}, {"experts": 1}, {"experts": 4}), strict=True):
+        one["cells"][0].update(median_speed=None, state="failed", spread=None, own_factors=own)
+    found = [
+        (trend["conditions"]["experts"], len(trend["gaps"])) for trend in gathered(*campaigns)[0]
+    ]
+    assert found == [(1, 2), (4, 1)]
 
 
 def test_a_copy_of_a_campaign_counts_once():

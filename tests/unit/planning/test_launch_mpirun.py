@@ -41,7 +41,7 @@ def peers(made):
 
 
 def test_what_the_leading_node_is_told_of_many_others_fits_in_one_word():
-    words = launched("mpirun", 1024)["node1"]["argv"]
+    words = launched("mpirun", 2048)["node1"]["argv"]
     # MAX_ARG_STRLEN: execve(2).
     assert max(map(len, words)) < 32 * 4096
 

@@ -95,7 +95,12 @@ def test_a_misspelt_option_is_told_with_the_one_meant(name, meant):
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("precison", "precision"), ("dtype", "precision"), ("sequence_lenght", "sequence_length")],
+    [
+        ("precison", "precision"),
+        ("repaats", "repeats"),
+        ("dtype", "precision"),
+        ("sequence_lenght", "sequence_length"),
+    ],
 )
 def test_a_misspelt_option_of_another_playbook_is_told_as_such(name, meant):
     assert misspelt([name], ["campaign"], [], ["sequence_length"]) == [

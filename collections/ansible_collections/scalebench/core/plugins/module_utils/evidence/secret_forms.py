@@ -43,12 +43,16 @@ _PLURALS = (
     rb"(?:API|ACCESS|SECRET|PRIVATE)[_-]?KEYS|(?:" + _ISSUERS + rb"|API|ACCESS|AUTH)[_-]?TOKENS"
 )
 _TOKENS = rb"TOKEN|CREDENTIALS?|" + _KEYS + rb"|" + _PLURALS
-# Not secret: a secret's path, number or name, and InfiniBand's partition key (NCCL_IB_PKEY).
-_HARMLESS = rb"(?!(?i:%s*[_-](?:FILE|PATH|DIR|PKEY|IDS?|COUNT|NAME|TYPE|LENGTH))(?!%s))"
+# Not secret: a secret's path, number or name, InfiniBand's partition key (NCCL_IB_PKEY), and the
+# special tokens of language models, by the names of Hugging Face's tokenizers.
+_HARMLESS = (
+    rb"(?!(?i:%s*[_-](?:FILE|PATH|DIR|PKEY|IDS?|COUNT|NAME|TYPE|LENGTH)"
+    rb"|(?:%s*[_-])?(?:BOS|EOS|UNK|SEP|PAD|CLS|MASK)[_-]TOKEN)(?!%s))"
+)
 # Looked at once as a whole: a pattern that tries every part of a name takes quadratic time.
 _CAPITALS = (
     rb"(?<![A-Za-z0-9_])(?=[A-Z0-9_]{3})(?=[A-Z0-9_]*(?:%s))"
-    + _HARMLESS % ((rb"[A-Z0-9_]",) * 2)
+    + _HARMLESS % ((rb"[A-Z0-9_]",) * 3)
     + rb"[A-Z0-9_]+"
 )
 _NAME = _CAPITALS % (
@@ -62,7 +66,7 @@ _NAME = _CAPITALS % (
 _NAME_OF_AUTH = _CAPITALS % rb"_AUTH(?![A-Z0-9_])"
 _NAME_WITH = (
     rb"(?<![\w-])%s(?=(?i:[\w-]*(?:TOKEN|KEY|CREDENTIAL|SECRET|PASS)))(?=(?i:[\w-]*(?:%s)(?![a-z])))"
-    + _HARMLESS % ((rb"[\w-]",) * 2)
+    + _HARMLESS % ((rb"[\w-]",) * 3)
     + rb"[\w-]+"
 )
 # As they stand in text, in JSON, which may be in JSON in turn, and in HTML or XML.
@@ -526,7 +530,7 @@ RULES = (
     _rule(
         "token in a URL",
         [b"/t/"],
-        rb"(?i:(?<!/)//(?!/)\S{0,60}?conda\S{0,60}/t/)(?P<value>(?!<)[\w-]{8,})",
+        rb"(?i:://(?!/)\S{0,60}?conda\S{0,60}/t/)(?P<value>(?!<)[\w-]{8,})",
     ),
     _rule(
         "password of a command",

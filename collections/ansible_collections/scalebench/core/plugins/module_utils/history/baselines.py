@@ -20,8 +20,6 @@ _LAST = re.compile(r"last:(\d{1,4})")
 # Days of history that show how days differ: a month of campaigns every night. What fewer days cost
 # is simulated in docs/comparing-campaigns.md, "A deficit of one percent".
 MOST_DAYS = 30
-# What is not known of a cell before it ran.
-_MEASURED = ("unit",)
 
 Reasons = List[Dict[str, Any]]
 
@@ -93,7 +91,6 @@ def _unlike(campaign: Mapping[str, Any], ours: Sequence[Mapping[str, Any]], repe
         others = [
             f"{name} {shown(theirs)}, here {shown(value)}"
             for name, value, theirs in differing(cell, same[0])
-            if name not in _MEASURED
         ]
         if others:
             return f"{cell_key(cell).short}: {'; '.join(others)}"

@@ -17,7 +17,7 @@ from ..topology import world_size
 __all__ = ["NOT_RECORDED", "conditions", "entry", "gather", "select", "without_copies"]
 
 # Conditions that are unknown of a cell without a speed.
-_MEASURED = ("unit", "packed", "rule")
+_MEASURED = ("packed", "rule")
 # The hardware where no fingerprint tells it.
 NOT_RECORDED = "not recorded"
 _FIGURES = ("median", "low", "high", "n", "state")
@@ -142,12 +142,12 @@ def gather(entries: Sequence[Campaign]) -> Tuple[List[Dict[str, Any]], List[Dict
                 figures["by_time"] = point["by_time"]
                 trend = _trends(cells, conditions)[0]
                 trend["points"].append(figures)
-                # What the earlier points do not state.
-                known = {name: value for name, value in conditions.items() if value is not None}
-                trend["conditions"] = {**conditions, **trend["conditions"], **known}
+                trend["conditions"] = _joined(trend["conditions"], conditions)
     for conditions, figures in missing:
         for trend in _trends(cells, conditions, _MEASURED):
             trend["gaps"].append(figures)
+            if not trend["points"]:
+                trend["conditions"] = _joined(trend["conditions"], conditions)
     trends = [trend for of_cell in cells.values() for trend in of_cell]
     for trend in trends:
         by_time = [point.pop("by_time") for point in trend["points"]]
@@ -193,8 +193,14 @@ def _trends(
     return same
 
 
+def _joined(before: Mapping[str, Any], now: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the conditions of a trend with those that only its next campaign states."""
+    known = {name: value for name, value in now.items() if value is not None}
+    return {**now, **before, **known}
+
+
 def _key(conditions: Mapping[str, Any]) -> str:
-    return json.dumps({str(name): str(value) for name, value in conditions.items()})
+    return json.dumps({name: str(conditions[name]) for name in sorted(conditions)})
 
 
 def _place(trend: Mapping[str, Any]) -> Tuple[Any, ...]:
