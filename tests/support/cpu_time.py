@@ -3,11 +3,27 @@
 import time
 
 
-def least_seconds(work, *arguments):
-    """Return the CPU time of the fastest of three calls: others on the machine only add to it."""
-    taken = []
-    for _ in range(3):
-        start = time.process_time()
-        work(*arguments)
-        taken.append(time.process_time() - start)
-    return min(taken)
+def seconds(work, *arguments):
+    """Return the CPU time of a call."""
+    start = time.process_time()
+    work(*arguments)
+    return time.process_time() - start
+
+
+def check_proportion(work, short, long, times=9, beside=0.02):
+    """Check that the long one takes less than so many times as long as the short one.
+
+    The fastest of three calls counts, of each: others on the machine only add to it. What is
+    decided by fewer calls of the long one has no more.
+
+    :param short: the arguments, as is ``long``.
+    :param beside: seconds that the long one may take longer.
+    """
+    took = seconds(work, *long)
+    if took < beside:
+        return
+    limit = times * min(seconds(work, *short) for _ in range(3)) + beside
+    for _ in range(2):
+        if took >= limit:
+            took = min(took, seconds(work, *long))
+    assert took < limit, f"{took:.3f} s, and {limit:.3f} s would be in proportion"

@@ -84,21 +84,35 @@ def apply(edit: Edit, tree: Path) -> None:
     path.write_text("".join([*lines[:at], edit.text, *lines[at:]]))
 
 
-@pytest.fixture
-def tree(tmp_path, request):
-    """Return a copy of the tree with the additions of one section."""
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory):
+    """Return a copy of the tree, whose bytecode and unchanged files all sections share."""
+    folder = tmp_path_factory.mktemp("copied")
     for name in COPIED:
         source = ROOT / name
         ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
         if source.is_dir():
-            shutil.copytree(source, tmp_path / name, ignore=ignored)
+            shutil.copytree(source, folder / name, ignore=ignored)
         else:
-            shutil.copy(source, tmp_path / name)
+            shutil.copy2(source, folder / name)
+    return folder
+
+
+@pytest.fixture
+def tree(copied, request):
+    """Return the copy with the additions of one section, which no other one finds."""
+    before = {path for path in copied.rglob("*") if "__pycache__" not in path.parts}
     edits = described()[request.param]
     assert edits
     for edit in edits:
-        apply(edit, tmp_path)
-    return tmp_path
+        apply(edit, copied)
+    yield copied
+    for path in {path for path in copied.rglob("*") if "__pycache__" not in path.parts} - before:
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    for edit in edits:
+        if not edit.new:
+            # With its time, by which Python tells bytecode of another content.
+            shutil.copy2(ROOT / edit.path, copied / edit.path)
 
 
 def section(name):

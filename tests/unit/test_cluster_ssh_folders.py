@@ -18,6 +18,8 @@ def played(tmp_path, work, parts=("keys", "configure"), first=(), hosts=(), **gi
         "ansible_host": "127.0.0.2",
         "ansible_connection": "local",
         "ansible_python_interpreter": sys.executable,
+        # As for the local nodes: what Ansible sends is built and compiled once, not once a test.
+        "scalebench_bytecode": True,
         "scalebench_state_dir": str(tmp_path / "state"),
         "scalebench_work_dir": str(work),
         "cluster_ssh_systemd": False,

@@ -50,7 +50,8 @@ def provide(tmp_path, server, version, archives="", path=os.environ["PATH"]):
     (tmp_path / "play.yml").write_text(yaml.safe_dump(play))
     done = subprocess.run(
         [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", "-c", "local",
-         "-e", f"ansible_python_interpreter={sys.executable}", tmp_path / "play.yml"],
+         "-e", f"ansible_python_interpreter={sys.executable} scalebench_bytecode=true",
+         tmp_path / "play.yml"],
         env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1",
              "PATH": path},
         capture_output=True, text=True, check=False, timeout=120,

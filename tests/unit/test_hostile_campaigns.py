@@ -81,6 +81,14 @@ def figures(results):
     }
 
 
+@pytest.fixture(scope="module")
+def good(original, tmp_path_factory):
+    """Return the figures of the undamaged campaign."""
+    folder = tmp_path_factory.mktemp("good") / "mine"
+    restore(folder, original)
+    return figures(report(folder))
+
+
 def stem(path):
     """Return what a repeat's files have in common."""
     return str(path).partition(".")[0]
@@ -150,11 +158,10 @@ def noted(failures: dict[str, str], damaged: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_a_damaged_file_costs_only_itself(part, original, tmp_path):
+def test_a_damaged_file_costs_only_itself(part, original, good, tmp_path):
     choose, folder = random.Random(f"{SEED} files {part}"), tmp_path / "mine"
     failures: dict[str, str] = {}
     restore(folder, original)
-    good = figures(report(folder))
     assert sum(speed is not None for _, speed in good.values()) == 3
     every = sorted(path for path in original.rglob("*") if path.suffix in (".json", ".log"))
     for number in range(COUNT // PARTS):
@@ -192,10 +199,9 @@ def test_damaged_results_cost_the_history_only_themselves(part, original, tmp_pa
 
 
 @pytest.mark.parametrize("value", [*VALUES[:20], *VALUES[-12:]], ids=lambda value: value[:12])
-def test_a_header_with_any_value_costs_only_its_log(original, tmp_path, value):
+def test_a_header_with_any_value_costs_only_its_log(original, good, tmp_path, value):
     folder = tmp_path / "mine"
     restore(folder, original)
-    good = figures(report(folder))
     log = next(folder.rglob("*_1.log"))
     text = log.read_text()
     log.write_text(text.replace('"seconds":60.0', f'"seconds":60.0,"peak_memory_mib":{value}'))
@@ -204,10 +210,9 @@ def test_a_header_with_any_value_costs_only_its_log(original, tmp_path, value):
     check(folder, log.relative_to(folder), good)
 
 
-def test_names_that_are_no_utf8_are_passed_over_by_name(original, tmp_path):
+def test_names_that_are_no_utf8_are_passed_over_by_name(original, good, tmp_path):
     folder = tmp_path / "mine"
     restore(folder, original)
-    good = figures(report(folder))
     record = next(folder.rglob("*.run.json"))
     for end in (b".run.json", b".log", b".attempt1.json"):
         os.link(record, os.fsencode(record.parent) + b"/r50_\xff_1" + end)

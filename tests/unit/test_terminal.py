@@ -44,23 +44,34 @@ def play_it(folder, playbook, *options):
     )
 
 
-def printed(folder, *options, hosts="n[1:12]", tasks=TASKS, code=2, **variables):
-    """Return the lines that the tasks leave on the hosts, by default twelve."""
+def write(folder, hosts="n[1:12]", tasks=TASKS, **variables):
+    """Write a play of the tasks and its hosts, by default twelve; return its path."""
     play = {"name": "Try", "hosts": "all", "gather_facts": False, "tasks": tasks}
     (folder / "play.yml").write_text(json.dumps([play]))
     values = "".join(f"{name}={value}\n" for name, value in variables.items())
     connection = "" if variables else " ansible_connection=local"
-    values += f"ansible_python_interpreter={sys.executable}\n"
+    # As for the local nodes: what Ansible sends is built and compiled once, not once a test.
+    values += f"ansible_python_interpreter={sys.executable}\nscalebench_bytecode=true\n"
     (folder / "hosts").write_text(f"[nodes]\n{hosts}{connection}\n[nodes:vars]\n{values}")
-    done = play_it(folder, folder / "play.yml", *options)
+    return folder / "play.yml"
+
+
+def printed(folder, *options, code=2, **given):
+    """Return the lines that the tasks leave on the hosts."""
+    done = play_it(folder, write(folder, **given), *options)
     assert done.returncode == code, done.stdout + done.stderr
     # So Ansible warns of an error in a callback.
     assert "Callback dispatch" not in done.stdout + done.stderr
     return done.stdout.splitlines()
 
 
-def test_each_message_is_printed_once_with_all_its_hosts(tmp_path):
-    lines = printed(tmp_path)
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory):
+    """Return the lines of the twelve hosts."""
+    return printed(tmp_path_factory.mktemp("twelve"))
+
+
+def test_each_message_is_printed_once_with_all_its_hosts(lines):
     assert lines.count("all say this") == 1
     assert "  changed: Set a fact (n[1,3-9,11-12])" in lines
     at = next(i for i, line in enumerate(lines) if line.startswith("FAILED"))
@@ -70,8 +81,7 @@ def test_each_message_is_printed_once_with_all_its_hosts(tmp_path):
     assert lines[at + 2] == f"FAILED {others}: Require an adapter, with the message of {first}"
 
 
-def test_a_host_with_a_message_of_its_own_is_named_with_it(tmp_path):
-    lines = printed(tmp_path)
+def test_a_host_with_a_message_of_its_own_is_named_with_it(lines):
     for host in ("n4", "n12"):
         at = lines.index(f"FAILED {host}: Require a disk")
         assert lines[at + 1] == f"  exit code {host[1:]}"
@@ -249,8 +259,7 @@ def test_what_is_printed_is_in_the_log_that_ansible_was_asked_for(tmp_path, monk
 
 
 def test_no_play_in_which_nothing_ran_is_named_at_the_end(tmp_path):
-    printed(tmp_path, hosts="n1")
-    plays = json.loads((tmp_path / "play.yml").read_text())
+    plays = json.loads(write(tmp_path, hosts="n1").read_text())
     last = {"name": "Nothing runs here", "hosts": "n1", "gather_facts": False, "tasks": []}
     (tmp_path / "plays.yml").write_text(json.dumps([*plays, {**last, "tags": ["never"]}, last]))
     done = play_it(tmp_path, tmp_path / "plays.yml")
@@ -345,13 +354,16 @@ def test_a_playbook_on_this_machine_that_limit_leaves_out_says_so(tmp_path, opti
 
 
 @pytest.mark.parametrize(
-    "options", [("--start-at-task", "Require a disk"), ("--skip-tags", "always")]
+    ("options", "warned"),
+    [
+        ((), False),
+        (("--start-at-task", "Require a disk"), True),
+        (("--skip-tags", "always"), True),
+    ],
 )
-def test_what_leaves_out_the_claim_is_warned_of(tmp_path, options):
-    for given, warned in (((), False), (options, True)):
-        printed(tmp_path, hosts="n4")
-        done = play_it(tmp_path, tmp_path / "play.yml", *given)
-        assert ("leave out checks, and the claim" in done.stderr) is warned, done.stderr
+def test_what_leaves_out_the_claim_is_warned_of(tmp_path, options, warned):
+    done = play_it(tmp_path, write(tmp_path, hosts="n4"), *options)
+    assert ("leave out checks, and the claim" in done.stderr) is warned, done.stderr
 
 
 def test_no_reason_of_a_node_looks_like_a_line_of_its_own():

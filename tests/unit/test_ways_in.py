@@ -454,23 +454,34 @@ WAYS_OUT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("mirrors", "expected"),
-    [
-        ({}, "https://download.example/whl"),
-        ({"pip": "https://pypi.example"}, ""),
-        ({"pip": "https://pypi.example", "downloads": "x"}, "https://download.example/whl"),
-    ],
-)
-def test_a_mirror_of_pip_alone_has_the_packages_of_the_second_index_too(
-    tmp_path, mirrors, expected
-):
+MIRRORS = {
+    "none": {},
+    "pip": {"pip": "https://pypi.example"},
+    "both": {"pip": "https://pypi.example", "downloads": "x"},
+}
+
+
+@pytest.fixture(scope="module")
+def indexes(tmp_path_factory):
+    """Return what role framework adds to pip's index on three nodes, each with its mirrors."""
+    folder = tmp_path_factory.mktemp("mirrors")
     stack = {"frameworks": {"pytorch": {"url": "https://download.example/whl"}}}
     given = {"stack_definition": stack, "__framework_name": "pytorch"}
-    inventory = written(tmp_path, {"node1": {}}, **given, scalebench_mirrors=mirrors)
-    shown = ["__framework_index"]
-    (told,) = said(tmp_path, inventory, roles=["framework"], shown=shown).values()
-    assert told[shown[0]] == expected
+    hosts = {name: {"scalebench_mirrors": mirrors} for name, mirrors in MIRRORS.items()}
+    inventory = written(folder, hosts, **given)
+    return said(folder, inventory, roles=["framework"], shown=["__framework_index"])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("none", "https://download.example/whl"),
+        ("pip", ""),
+        ("both", "https://download.example/whl"),
+    ],
+)
+def test_a_mirror_of_pip_alone_has_the_packages_of_the_second_index_too(indexes, name, expected):
+    assert indexes[name] == {"__framework_index": expected}
 
 
 def listed(tmp_path, *arguments, **variables):

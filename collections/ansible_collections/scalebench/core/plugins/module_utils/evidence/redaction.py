@@ -248,6 +248,7 @@ def _shown_text(text: str) -> str:
 
 # Records repeat the words of commands and environments, repeat after repeat and node after node.
 _shown_word = lru_cache(maxsize=1 << 12)(_shown_text)
+_is_secret_key = lru_cache(maxsize=1 << 12)(is_secret_key)
 
 
 def _is_option_of(last: Any, value: Any) -> bool:
@@ -279,5 +280,7 @@ def _is_secret(key: Any, value: Any) -> bool:
     if not isinstance(key, str) or not value:
         return False
     texts = value if isinstance(value, (list, tuple)) else [value]
-    secret = is_secret_key(key) or key.lower() in _HEADERS
-    return secret and all(isinstance(text, str) for text in texts)
+    # Most values are numbers and mappings: to look at the name of each takes longer.
+    return all(isinstance(text, str) for text in texts) and (
+        _is_secret_key(key) or key.lower() in _HEADERS
+    )

@@ -113,12 +113,11 @@ def detectable(
         with the runs of the campaign in addition.
     """
     freedom = degrees_of_freedom(spread, repeats, baseline)
-    t, most = quantile(1 - alpha, freedom), upper or spread
-    errors = [
-        math.sqrt(prediction_variance(one, repeats, baseline))
-        for one in (replace(spread, run=most.run), most)
-    ]
-    return -math.expm1(-(t * errors[0] + _power_quantile() * errors[1]))
+    t = quantile(1 - alpha, freedom)
+    # Of the verdict, and of the deficit that is found: hundreds of times for one verdict.
+    both = [replace(spread, run=upper.run), upper] if upper else [spread]
+    errors = [math.sqrt(prediction_variance(one, repeats, baseline)) for one in both]
+    return -math.expm1(-(t * errors[0] + _power_quantile() * errors[-1]))
 
 
 def repeats_needed(
