@@ -364,6 +364,7 @@ def test_a_playbook_on_this_machine_that_limit_leaves_out_says_so(tmp_path, opti
 def test_what_leaves_out_the_claim_is_warned_of(tmp_path, options, warned):
     done = play_it(tmp_path, write(tmp_path, hosts="n4"), *options)
     assert ("leave out checks, and the claim" in done.stderr) is warned, done.stderr
+    assert "Callback dispatch" not in done.stdout + done.stderr
 
 
 def test_no_reason_of_a_node_looks_like_a_line_of_its_own():
