@@ -13,6 +13,11 @@ options:
   _terms:
     description: Hosts whose variables are read.
     required: true
+  known:
+    description: Names that the playbook reads, beside the variables of roles.
+    type: list
+    elements: str
+    default: []
 """
 
 EXAMPLES = r"""
@@ -46,9 +51,10 @@ class LookupModule(LookupBase):
 
     def run(self, terms, variables=None, **kwargs):
         """Return the sentences."""
+        self.set_options(var_options=variables, direct=kwargs)
         # Not as items, which are templated.
         nodes = {host: _decrypted(variables["hostvars"].raw_get(host)) for host in terms}
-        return unfit_variables(nodes, declared_types())
+        return unfit_variables(nodes, declared_types(self.get_option("known")))
 
 
 def _decrypted(value):

@@ -85,10 +85,14 @@ def role_variables() -> frozenset[str]:
     return frozenset(found | _BEFORE_ROLES)
 
 
-def declared_types() -> dict[str, str]:
-    """Return the types of the variables of all roles, and of the inventory."""
+def declared_types(known: Iterable[str] = ()) -> dict[str, str]:
+    """Return the types of the variables of all roles, of the inventory, and of a playbook.
+
+    :param known: what the playbook reads beside those of roles.
+    """
     specs = (PROJECT / "roles").glob("*/meta/argument_specs.yml")
-    return option_types(yaml.load(file.read_bytes(), _Specs)["argument_specs"] for file in specs)
+    read = (yaml.load(file.read_bytes(), _Specs)["argument_specs"] for file in specs)
+    return option_types(read, known)
 
 
 def misspelt(names: Iterable[str], known: Iterable[str], benchmarks_dir: str = "") -> list[str]:

@@ -129,6 +129,8 @@ _OTHERS = {
     # -1 leaves them as they are.
     "host_baseline_huge_pages": "huge_pages",
 }
+# An inventory may have one of these names for something else: of a playbook that knows it alone.
+_OF_PLAYBOOKS = {"results": "bool"}
 
 # Of version 0.1. Nothing reads them now, and what they ask for would not happen.
 _FORMER = {
@@ -143,10 +145,10 @@ _NOT_SET = (
 )
 
 
-def option_types(specs: Iterable[Mapping[str, Any]]) -> Dict[str, str]:
+def option_types(specs: Iterable[Mapping[str, Any]], known: Iterable[str] = ()) -> Dict[str, str]:
     """Return the types by name of the variables that :func:`unfit_variables` checks.
 
-    :param specs: the ``argument_specs`` of roles.
+    :param specs: the ``argument_specs`` of roles; ``known`` what a playbook reads beside them.
     """
     types = {
         name: _type(option)
@@ -155,7 +157,8 @@ def option_types(specs: Iterable[Mapping[str, Any]]) -> Dict[str, str]:
         for name, option in entry.get("options", {}).items()
         if option.get("type") != "raw"
     }
-    return {**types, **_OTHERS}
+    own = {name: _OF_PLAYBOOKS[name] for name in known if name in _OF_PLAYBOOKS}
+    return {**types, **_OTHERS, **own}
 
 
 def _type(option: Mapping[str, Any]) -> str:
