@@ -10,15 +10,15 @@ def seconds(work, *arguments):
     return time.process_time() - start
 
 
-def check_proportion(work, short, long, times=9, beside=0.02):
+def check_proportion(work, short, long, times=9):
     """Check that the long one takes less than so many times as long as the short one.
 
     The fastest of three calls counts, of each: others on the machine only add to it. What is
     decided by fewer calls of the long one has no more.
 
     :param short: the arguments, as is ``long``.
-    :param beside: seconds that the long one may take longer.
     """
+    beside = 0.02  # seconds that the long one may take longer
     took = seconds(work, *long)
     if took < beside:
         return

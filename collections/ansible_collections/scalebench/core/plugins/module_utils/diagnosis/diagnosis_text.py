@@ -47,10 +47,9 @@ def headline(diagnosis: Diagnosis) -> str:
             f"Undecided: nothing slow was found, but only {', '.join(hidden)} would have been seen."
             " Measure more often (-e iterations=20), or while the nodes do nothing else."
         )
-    if not suspects and diagnosis.get("left_out"):
-        return "Nothing slow was found in what was measured; see the lines that were left out."
     if not suspects:
-        return "Nothing slow was found."
+        rest = " in what was measured; see the lines that were left out"
+        return f"Nothing slow was found{rest if diagnosis.get('left_out') else ''}."
     names = [f"{one['subject']} ({one['what']})" for one in suspects[:4]]
     more = f" and {len(suspects) - 4} more" if len(suspects) > 4 else ""
     return f"Suspects: {', '.join(names)}{more}."

@@ -28,7 +28,8 @@ __all__ = [
 
 # Names of secrets: of variables, keys of JSON or YAML, attributes and long options. A longer word
 # has another meaning: TOKENIZERS_PARALLELISM, KEYRING, max_tokens. KEY alone counts in capitals.
-_PASSWORDS = rb"SECRET|PASSWORD|PASSWD|PASS[_-]?PHRASE"
+_WORDS = rb"PASSWORD|PASSWD|PASS[_-]?PHRASE"
+_PASSWORDS = rb"SECRET|" + _WORDS
 # Who issues tokens and keys that variables and options are named after.
 _ISSUERS = (
     rb"(?:HF|HUGGING_?FACE|WANDB|NGC|NVIDIA|KAGGLE|COMET|NEPTUNE|MLFLOW|CLEARML|OPENAI|ANTHROPIC"
@@ -148,7 +149,9 @@ _ASSIGNED = (
 _PRECISE = (
     # The last letters are looked at first, which is fast, since most words of a log end otherwise.
     rb"(?<![\w-])(?=[\w-]{3,}(?![\w-])(?i:(?<=token)|(?<=tokens)|(?<=key)|(?<=keys)|(?<=secret)"
-    rb"|(?<=word)|(?<=wd)|(?<=phrase)|(?<=pass)))(?=(?i:[\w-]*(?:\w[_-]?SECRET|PASSWORD|PASSWD|PASS[_-]?PHRASE|"
+    rb"|(?<=word)|(?<=wd)|(?<=phrase)|(?<=pass)))(?=(?i:[\w-]*(?:\w[_-]?SECRET|"
+    + _WORDS
+    + rb"|"
     + _OWNERS
     + rb"[_-]?(?:PASS|PWD)|"
     + _KEYS
@@ -387,7 +390,7 @@ RULES = (
     _rule(
         "password of a document",
         [b"value="],
-        rb"(?i:\bname=[\"'][\w.-]{0,80}(?:password|passwd|pass[_-]?phrase|secret)[\"']\s+value=[\"'])"
+        rb"(?i:\bname=[\"'][\w.-]{0,80}(?:" + _PASSWORDS + rb")[\"']\s+value=[\"'])"
         rb"(?P<value>" + _NOTHING + rb"[^\s\"'<>]+)[\"']",
     ),
     # As of a Python list of pairs; a list of names has no value.
@@ -613,7 +616,7 @@ RULES = (
     _rule(
         "password of a document",
         [b"</"],
-        rb"(?i:<[\w:-]{0,40}(?:password|passwd|pass[_-]?phrase|secret|(?:access|auth|api)[_-]?(?:token|key))"
+        rb"(?i:<[\w:-]{0,40}(?:" + _PASSWORDS + rb"|(?:access|auth|api)[_-]?(?:token|key))"
         rb"(?:\s[^<>]{0,200})?>)"
         rb"(?P<value>" + _NOTHING + rb"[^<>\r\n]+)</",
     ),

@@ -114,7 +114,8 @@ def detectable(
     """
     freedom = degrees_of_freedom(spread, repeats, baseline)
     t = quantile(1 - alpha, freedom)
-    # Of the verdict, and of the deficit that is found: hundreds of times for one verdict.
+    # Of the verdict, and of the deficit that is found. Without an upper limit they are the same,
+    # and taken once: a verdict calls this hundreds of times.
     both = [replace(spread, run=upper.run), upper] if upper else [spread]
     errors = [math.sqrt(prediction_variance(one, repeats, baseline)) for one in both]
     return -math.expm1(-(t * errors[0] + _power_quantile() * errors[-1]))
