@@ -257,6 +257,39 @@ def test_settings_that_a_campaign_cannot_have_are_refused(
     assert said or f"strategy {value}: the nodes" not in done.stdout
 
 
+def test_all_that_is_wrong_with_inventory_and_settings_is_told_at_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANSIBLE_STRATEGY", "free")
+    monkeypatch.setenv("ANSIBLE_TASK_TIMEOUT", "600")
+    groups = {"nodes": ("gpu01", "gpu02"), "unprivileged_nodes": ("gpu01",)}
+    # No path: whatever reads it as one must not be asked.
+    given = json.dumps({"scalebench_state_dir": ["x"]})
+    done = inventory_checked(tmp_path, groups, "-e", given, *NOT_LOCALHOST)
+    assert done.returncode == 2, done.stdout + done.stderr
+    words = (
+        "strategy free: the nodes of a cell",
+        "Ansible configuration in use task_timeout 600: tasks take as long",
+        "limits a repeat gpu01 in group unprivileged_nodes",
+        "inventory of each part gpu[01-02]: scalebench_state_dir is a list, not text",
+    )
+    said = " ".join(done.stdout.split())
+    assert [word for word in words if word not in said] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"carrier": "ssh"}, ""),
+        ({"carrier": "slurm"}, "the nodes come from Slurm, and gpu01, gpu02 in group nodes of"),
+        ({"carrier": "slurm", "slurm_time": 5400}, "localhost: slurm_time is a whole number"),
+    ],
+)
+def test_nodes_of_an_inventory_beside_those_of_slurm_are_refused(tmp_path, given, said):
+    arguments = ["-i", written(tmp_path, {"gpu01": {}, "gpu02": {}}), "-e", json.dumps(given)]
+    done = checked(arguments, ROOT / "playbooks/allocate.yml")
+    assert done.returncode == (2 if said else 0), done.stdout + done.stderr
+    assert said in " ".join(done.stdout.split())
+
+
 SEMANAGE = """#!/bin/sh
 # The words of policycoreutils 3.4, on a policy that gives 10000 to another service.
 echo "$2" >> {calls}
