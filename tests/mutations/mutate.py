@@ -30,7 +30,8 @@ ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = "collections/ansible_collections/scalebench/core/plugins"
 FOLDERS = (
     f"{COLLECTION}/module_utils", f"{COLLECTION}/plugin_utils",
-    "action_plugins", "library", "filter_plugins",
+    "action_plugins", "library", "filter_plugins", "lookup_plugins",
+    "workloads/common", "workloads/launch", "scripts/gpu_check",
 )  # fmt: skip
 SURVIVORS = Path(__file__).with_name("survivors.yml")
 GOAL = 0.9
@@ -220,6 +221,8 @@ def main():
     explained = {entry["place"]: entry for entry in yaml.safe_load(SURVIVORS.read_text()) or ()}
     places = {mutation.place for package in found.values() for mutation in package}
     gone = sorted(place for place in explained if place not in places)
+    if unknown := sorted({*(arguments.packages or ())} - {*found}):
+        sys.exit(f"No package {', '.join(unknown)}: choose from {', '.join(sorted(found))}")
     wanted = [
         mutation
         for name in arguments.packages or sorted(found)

@@ -17,6 +17,11 @@ from collections import defaultdict
 from pathlib import Path
 
 WORD = re.compile(r"\w+")
+# Of what tests start in processes of their own, of which nothing is measured.
+STARTED = (
+    *("action_plugins", "library", "lookup_plugins"),
+    *("workloads/launch", "scripts/gpu_check"),
+)
 
 
 def named_parts(source):
@@ -156,10 +161,9 @@ class Selection:
         # Tables that tests are made of are read when their files are imported, by no test.
         if not running or folder == "filter_plugins":
             found |= self.tests_of(self.users(mutation.path, mutation.name.split(".")[0]))
-            for word in {own, folder} & {own, "action_plugins", "filter_plugins", "library"}:
+            for word in {own, folder} & {own, "filter_plugins", *STARTED}:
                 found |= self.tests_that_name(word)
-        elif folder in ("action_plugins", "library"):
-            # Tests start them in processes of their own, of which nothing is measured.
+        elif folder in STARTED:
             found |= self.tests_that_name(own)
         order = sorted(
             found,

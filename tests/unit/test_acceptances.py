@@ -79,7 +79,9 @@ def test_damaged_promises_cost_their_verdict_and_not_the_report(campaign, promis
 
     assert again["acceptance"] == {}
     assert again["facts"] == first["facts"]
-    (left_out,) = json.loads((campaign / "results.json").read_text())["unmatched"]
+    results = json.loads((campaign / "results.json").read_text())
+    (left_out,) = results["unmatched"]
+    assert results["counts"]["unmatched"] == 1
     assert left_out["path"] == "acceptance.json"
     assert "it has no file" in left_out["reason"]
     assert left_out["reason"] in (campaign / "report.md").read_text()

@@ -46,6 +46,19 @@ def test_a_process_that_hangs_in_the_kernel_is_left(monkeypatch):
     children.end()
 
 
+def test_a_launcher_may_end_its_ranks_before_it_is_killed(tmp_path):
+    children = host_ranks.Children(str(tmp_path))
+    children.start("mpirun", ["sh", "-c", f"""
+        trap 'sleep 0.3; echo ended > {tmp_path}/ranks; exit 0' TERM
+        touch {tmp_path}/ready; while :; do sleep 0.05; done
+    """], {})  # fmt: skip
+    while not (tmp_path / "ready").exists():
+        time.sleep(0.01)
+    children.end()
+    assert (tmp_path / "ranks").read_text() == "ended\n"
+    assert children.ended() == {"mpirun": 0}
+
+
 def rank(name, code, **more):
     """Describe a process that runs ``code``."""
     return json.dumps(

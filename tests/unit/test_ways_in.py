@@ -454,6 +454,29 @@ def test_nodes_that_are_all_this_machine_need_no_address(address_of):
 
 
 @pytest.mark.parametrize(
+    ("connections", "address"), [(("local", "local"), "127.0.0.1"), (("local", "ssh"), "")]
+)
+def test_one_node_of_this_machine_among_others_needs_an_address(
+    address_of, monkeypatch, connections, address
+):
+    hostvars = {
+        name: {"ansible_connection": connection}
+        for name, connection in zip(("unknown", "gpu01"), connections, strict=True)
+    }
+    variables = {
+        "hostvars": hostvars, "groups": {"nodes": [*hostvars]}, "inventory_hostname": "gpu01"
+    }  # fmt: skip
+    looked_up = node_address.LookupModule()
+    monkeypatch.setattr(looked_up, "set_options", lambda **_options: None)
+    monkeypatch.setattr(looked_up, "get_option", {"lenient": True}.get)
+    assert looked_up.run(["unknown", "gpu01"], variables) == [address, "10.0.0.1"]
+    variables["inventory_hostname"] = "unknown"
+    if not address:
+        with pytest.raises(Exception, match="Set scalebench_address of unknown"):
+            looked_up.run(["unknown"], variables)
+
+
+@pytest.mark.parametrize(
     ("name", "reason"),
     [
         ("2001:db8::1", "an IPv6 address"),
