@@ -218,6 +218,13 @@ def test_a_state_folder_whose_path_ssh_would_change_is_refused(tmp_path, folder,
     assert (refused in " ".join(done.stdout.split())) is (code == 2)
 
 
+def test_a_state_folder_that_is_no_text_on_one_node_is_told_by_its_type(tmp_path):
+    hosts = {"gpu01": {"scalebench_state_dir": ["{{ no }}"]}, "gpu02": {}}
+    done = checked(["-i", written(tmp_path, hosts)])
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "gpu01: scalebench_state_dir is a list, not text" in " ".join(done.stdout.split())
+
+
 def test_the_nodes_of_one_key_are_of_one_state_folder(tmp_path):
     sources = []
     for name in ("first", "second"):
@@ -251,7 +258,8 @@ def test_settings_that_a_campaign_cannot_have_are_refused(
 ):
     monkeypatch.setenv(setting, value)
     given = ("-e", f"{setting}={value}") if setting == "carrier" else ()
-    done = inventory_checked(tmp_path, {"nodes": ("gpu01",)}, *given, *NOT_LOCALHOST)
+    only = (*NOT_LOCALHOST, "--tags", "cell")
+    done = inventory_checked(tmp_path, {"nodes": ("gpu01",)}, *given, *only)
     assert done.returncode == (2 if said else 0), done.stdout + done.stderr
     assert said in " ".join(done.stdout.split())
     assert said or f"strategy {value}: the nodes" not in done.stdout
