@@ -31,7 +31,7 @@ COLLECTION = "collections/ansible_collections/scalebench/core/plugins"
 FOLDERS = (
     f"{COLLECTION}/module_utils", f"{COLLECTION}/plugin_utils",
     "action_plugins", "library", "filter_plugins", "lookup_plugins",
-    "workloads/common", "workloads/launch", "scripts/gpu_check",
+    "workloads/launch", "scripts/gpu_check",
 )  # fmt: skip
 SURVIVORS = Path(__file__).with_name("survivors.yml")
 GOAL = 0.9

@@ -21,6 +21,22 @@ def test_both_ends_connect_and_know_the_other_user():
         waiting.close()
 
 
+@pytest.mark.parametrize("count", [0, 2])
+def test_files_come_with_a_line(tmp_path, count):
+    files = [(tmp_path / str(number)).open("w+") for number in range(count)]
+    with meeting.listen("f:1", "node1") as listener, meeting.connect("f:1", "node1", 5) as joining:
+        waiting, _ = listener.accept()
+        # More than one reading takes.
+        meeting.send_line(joining, b"x" * 70000 + b"\n", [file.fileno() for file in files])
+        line, received = meeting.read_line_and_files(waiting)
+        waiting.close()
+    assert (len(line), len(received)) == (70001, count)
+    for descriptor, file in zip(received, files, strict=True):
+        assert os.path.samestat(os.fstat(descriptor), os.fstat(file.fileno()))
+        os.close(descriptor)
+        file.close()
+
+
 def test_jobs_and_nodes_on_one_machine_have_different_names():
     names = {meeting.name_of(job, node) for job in ("a:1", "a:2") for node in ("node1", "node2")}
     assert len(names) == 4

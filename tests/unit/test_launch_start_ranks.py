@@ -59,6 +59,17 @@ def test_a_launcher_may_end_its_ranks_before_it_is_killed(tmp_path):
     assert children.ended() == {"mpirun": 0}
 
 
+def test_the_ssh_of_the_launcher_is_there_while_it_runs(tmp_path):
+    """It would be found by the next repeat's programs in their working folder."""
+    done = subprocess.run(
+        [sys.executable, SCRIPT.with_name("host_ranks.py"), "--job", f"{tmp_path}:1", "--node", "a",
+         "--ssh-config", "x", "--peers", "{}", "--", "sh", "-c", "command -v ssh; exit 7"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (7, f"{tmp_path}/ssh\n"), done.stderr
+    assert [*tmp_path.iterdir()] == []
+
+
 def rank(name, code, **more):
     """Describe a process that runs ``code``."""
     return json.dumps(
