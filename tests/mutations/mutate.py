@@ -30,8 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = "collections/ansible_collections/scalebench/core/plugins"
 FOLDERS = (
     f"{COLLECTION}/module_utils", f"{COLLECTION}/plugin_utils",
-    "action_plugins", "library", "filter_plugins", "lookup_plugins",
-    "workloads/launch", "scripts/gpu_check",
+    "action_plugins", "library", "filter_plugins", "lookup_plugins", "workloads/launch",
 )  # fmt: skip
 SURVIVORS = Path(__file__).with_name("survivors.yml")
 GOAL = 0.9

@@ -18,10 +18,7 @@ from pathlib import Path
 
 WORD = re.compile(r"\w+")
 # Of what tests start in processes of their own, of which nothing is measured.
-STARTED = (
-    *("action_plugins", "library", "lookup_plugins"),
-    *("workloads/launch", "scripts/gpu_check"),
-)
+STARTED = ("action_plugins", "library", "lookup_plugins", "workloads/launch")
 
 
 def named_parts(source):
