@@ -79,8 +79,9 @@ def test_too_few_images_for_the_global_batch_are_refused(tmp_path):
 
 
 def test_help_states_options_and_defaults():
-    text = call("--help").stdout
+    text = " ".join(call("--help").stdout.split())
     assert "--batch-size N" in text
+    assert "--workers N reader processes per rank (default: 2)" in text
     assert "(default: 20)" in text
     assert "(default: None)" not in text
 
