@@ -14,6 +14,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.results_reading im
 )
 from diagnosis_data import measured
 
+from lookup_plugins.diagnosis_content import LookupModule as DiagnosisContent
 from lookup_plugins.nodes_without import LookupModule
 
 GROUPS = {
@@ -156,4 +157,8 @@ def test_a_diagnosis_of_its_own_is_read(tmp_path):
     verdict = judge(measured(8, 1, network={0: 0.3}), {})
     assert 0 < verdict["suspects"][0]["deficits"][0]["p"] < 1e-60
     file.write_text(json.dumps({**verdict, "nodes": [f"node{n}" for n in range(1, 9)]}))
-    assert [suspect["subject"] for suspect in read_diagnosis(file)["suspects"]] == ["node1"]
+    (read,) = DiagnosisContent().run([str(file)])
+    assert [suspect["subject"] for suspect in read["suspects"]] == ["node1"]
+    assert read == read_diagnosis(file)
+    (lost,) = DiagnosisContent().run([f"{tmp_path}/lost.json"])
+    assert lost == {"problem": "No such file or directory"}
