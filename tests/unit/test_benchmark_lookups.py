@@ -1,4 +1,4 @@
-"""The lookups that read benchmark files, through Ansible."""
+"""The lookups that read benchmark files and published rows, through Ansible."""
 
 import os
 import subprocess
@@ -15,6 +15,10 @@ PLAY = """
         that:
           - lookup('benchmark_frameworks', device='cpu', folder='') == ['pytorch']
           - lookup('benchmark_preparations', device='cpu', folder='') == []
+          - rows | map(attribute='framework') | unique == ['NGC TensorFlow']
+          - (lookup('published') | length) > (rows | length)
+      vars:
+        rows: "{{ lookup('published', 'reference_000_tensorflow_ngc') }}"
 """
 
 
