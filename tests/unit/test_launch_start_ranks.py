@@ -46,6 +46,18 @@ def test_a_process_that_hangs_in_the_kernel_is_left(monkeypatch):
     children.end()
 
 
+def test_servers_are_not_waited_for_and_ranks_are(monkeypatch):
+    monkeypatch.setattr(start_ranks, "SERVER_GRACE", 0.1)
+    server, rank = (subprocess.Popen(["sleep", seconds]) for seconds in ("60", "0.8"))
+    try:
+        assert start_ranks.wait({"server": (server, True), "rank": (rank, False)}) == 0
+        assert (server.poll(), rank.poll()) == (None, 0)
+    finally:
+        server.kill()
+        server.wait()
+        rank.wait()
+
+
 def test_a_launcher_may_end_its_ranks_before_it_is_killed(tmp_path):
     children = host_ranks.Children(str(tmp_path))
     children.start("mpirun", ["sh", "-c", f"""
