@@ -202,13 +202,9 @@ class FinishedCampaign:
         )
         for run in {*starts, *kept}:
             lost = starts[run] - kept[run]
-            endings = [
-                (record["ending"], record["reason"], record["nodes"])
-                for record in self.every()
-                if _run(record["log"]) == run
-            ]
             assert -unsure[run] <= lost <= killed + cuts[run], (
-                f"{run}: {starts[run]} starts, {kept[run]} kept, {unsure[run]} unsure: {endings}"
+                f"{run}: {starts[run]} starts, {kept[run]} kept, {unsure[run]} unsure",
+                [record for record in self.every() if _run(record["log"]) == run],
             )
         for log, records in self.attempts.items():
             names = {path.name for path in (self.folder / log).parent.glob("*.out")}
