@@ -24,6 +24,9 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 export LC_ALL := C.UTF-8
 # Hundreds of processes import the same files; images of Python set it to keep a layer small.
 unexport PYTHONDONTWRITEBYTECODE
+# Those of another project stand over ansible.cfg and over what .venv has.
+unexport ANSIBLE_ACTION_PLUGINS ANSIBLE_CALLBACK_PLUGINS ANSIBLE_COLLECTIONS_PATH ANSIBLE_FILTER_PLUGINS
+unexport ANSIBLE_LIBRARY ANSIBLE_LOOKUP_PLUGINS ANSIBLE_ROLES_PATH PYTHONPATH
 
 RUN := $(VENV)/.run-installed
 TEST := $(VENV)/.test-installed

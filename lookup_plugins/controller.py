@@ -11,8 +11,9 @@ description:
 options:
   _terms:
     description:
-      - What to return, of V(account), V(host) and V(writes), whether the account can create files
-        in the folder O(path), or that folder.
+      - What to return, of V(account), V(user), the account or its number where it has no name,
+        V(host) and V(writes), whether the account can create files in the folder O(path), or that
+        folder.
     type: list
     elements: str
     required: true
@@ -50,7 +51,12 @@ class LookupModule(LookupBase):
 
     def run(self, terms, variables=None, **kwargs):
         """Return the names."""
-        known = {"account": account, "host": host, "writes": lambda: writes(kwargs["path"])}
+        known = {
+            "account": account,
+            "user": user,
+            "host": host,
+            "writes": lambda: writes(kwargs["path"]),
+        }
         return [known[term]() for term in terms]
 
 
@@ -58,10 +64,13 @@ def account() -> str:
     """Return the name of the account that runs this process."""
     name = own_name()
     if name is None:
-        raise AnsibleLookupError(
-            f"user {os.geteuid()} of this machine has no name: add it to /etc/passwd"
-        )
+        raise AnsibleLookupError(f"{user()} of this machine has no name: add it to /etc/passwd")
     return name
+
+
+def user() -> str:
+    """Return who runs this process, for a message."""
+    return own_name() or f"user {os.geteuid()}"
 
 
 def host() -> str:

@@ -146,7 +146,9 @@ class CallbackModule(Default):
             self._only_asked = answer["allocation"].get("only_asked", False)
             self._print_once(answer["allocation"].get("says", ""), result.host)
         elif action == "repeat_record":
-            self._print_records(answer["records"])
+            # ANSIBLE_NO_LOG leaves nothing of an answer.
+            if "records" in answer:
+                self._print_records(answer["records"])
         elif action == "debug":
             text = str(answer.get("msg", answer.get(result.task.args.get("var"), "")))
             self._print_once(text, result.host)

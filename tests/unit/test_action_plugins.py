@@ -2,7 +2,10 @@
 
 import base64
 import json
+import os
 import shutil
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 from types import SimpleNamespace
@@ -830,3 +833,37 @@ def test_the_runs_of_a_wave_are_told_apart_and_a_node_is_lost_only_with_all(monk
 
     monkeypatch.setattr(training_runs.ActionModule, "_low_level_execute_command", still_gone)
     assert run("lost")["gone"] == "no route to host"
+
+
+DRAWING = """
+import os
+from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
+    needs_matplotlib,
+)
+with needs_matplotlib("report_plots"):
+    import matplotlib
+    import matplotlib.font_manager
+print(matplotlib.get_cachedir())
+os._exit(0)  # As a worker of Ansible.
+"""
+
+
+def test_plots_need_no_home_folder_and_no_backend_of_the_user(tmp_path):
+    (tmp_path / "tmp").mkdir()
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MPL")}
+    done = subprocess.run(
+        [sys.executable, "-uc", DRAWING],
+        env={
+            **{name: value for name, value in env.items() if not name.startswith("XDG_")},
+            "ANSIBLE_HOME": str(tmp_path / "home"),
+            "HOME": os.devnull,
+            # As Jupyter sets it.
+            "MPLBACKEND": "module://some_inline.backend",
+            "PYTHONPATH": str(ROOT / "collections"),
+            "TMPDIR": str(tmp_path / "tmp"),
+        },
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip() == str(tmp_path / "home/matplotlib")
+    assert not list((tmp_path / "tmp").iterdir())

@@ -30,6 +30,13 @@ print("end")
 """
 
 
+def test_a_line_is_printed_also_without_columns(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "0")
+    monkeypatch.setattr(sys, "stdout", output := io.StringIO())
+    live.LivePrinter(lambda: "status", threading.RLock()).print("a line")
+    assert output.getvalue() == "a line\n"
+
+
 def test_nothing_is_drawn_after_stop_by_a_thread_that_waited_for_the_lock(monkeypatch):
     monkeypatch.setattr(live, "REFRESH", 0.001)
     monkeypatch.setattr(live, "REMINDER", 0.0)

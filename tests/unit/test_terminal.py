@@ -240,6 +240,13 @@ def test_what_is_rescued_or_ignored_is_no_failure(tmp_path):
     assert not any("FAILED" in line or "-v for" in line for line in lines)
 
 
+def test_repeats_whose_records_are_censored_are_passed_over(tmp_path):
+    wave = {"campaign": "c", "session": "s", "directory": "{{ playbook_dir }}"}
+    task = {"repeat_record": {**wave, "repeats": [], "runs": {}}, "no_log": True}
+    lines = printed(tmp_path, hosts="n1", code=0, tasks=[task])
+    assert not lines[0] or lines[0].startswith("PLAY RECAP")
+
+
 def test_a_refusal_that_check_mode_passes_over_is_shown(tmp_path):
     refusal = {"that": False, "fail_msg": "end it first", "quiet": True}
     task = {"name": "Refuse", "ansible.builtin.assert": refusal, "ignore_errors": True}

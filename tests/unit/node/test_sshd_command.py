@@ -13,7 +13,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.sshd import S
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin")
 
 
-@pytest.mark.parametrize("name", ["plain", "with space", "Téléchargements", "back\\slash"])
+@pytest.mark.parametrize(
+    "name", ["plain", "with space", "Téléchargements", "back\\slash", "tab\there"]
+)
 def test_the_daemon_of_any_folder_is_known(tmp_path, name):
     if SSHD is None:
         pytest.skip("no sshd here")

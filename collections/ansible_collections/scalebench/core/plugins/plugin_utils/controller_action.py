@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
@@ -44,10 +46,16 @@ class ControllerAction(ActionBase):
 
 @contextmanager
 def needs_matplotlib(switch: str) -> Iterator[None]:
-    """Fail the task if an import in the block does.
+    """Fail the task if an import in the block does; what the user set for matplotlib has no part.
 
     :param switch: the variable that turns plots off.
     """
+    # Jupyter names its own to all that is started from it, which matplotlib here may not know.
+    os.environ.pop("MPLBACKEND", None)
+    # Where the home folder cannot be written, matplotlib warns and leaves a folder in /tmp, as a
+    # worker of Ansible ends without its exit handlers.
+    home = C.config.get_config_value("ANSIBLE_HOME")
+    os.environ.setdefault("MPLCONFIGDIR", os.path.join(home, "matplotlib"))
     try:
         yield
     except ImportError as error:

@@ -42,6 +42,9 @@ class LivePrinter:
             markup=False,
             emoji=False,
         )
+        # With COLUMNS=0 rich has no room for a character and prints nothing.
+        if not self._console.width:
+            self._console.width = 80
         self._lock = lock
         self._printed = time.monotonic()
         self._live: Live | None = None

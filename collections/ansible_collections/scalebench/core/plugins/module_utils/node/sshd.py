@@ -122,7 +122,7 @@ class Sshd:
 
 
 def _spelt(path: str) -> str:
-    """Return a path as setproctitle of OpenSSH writes it (vis(3) with VIS_OCTAL)."""
+    """Return a path as setproctitle of OpenSSH writes it (vis(3): VIS_CSTYLE and VIS_OCTAL)."""
     plain = {byte: chr(byte) for byte in range(0x20, 0x7F)}
-    plain[ord("\\")] = "\\\\"
+    plain.update({ord("\\"): "\\\\", ord("\t"): "\\t"})
     return "".join(plain.get(byte, f"\\{byte:03o}") for byte in os.fsencode(path))
