@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from typing import Any, List, Mapping, Optional, Sequence, Tuple, cast
 
 from ..logs._ending import scan
@@ -21,6 +22,13 @@ _PLAN_KEYS = ("repeat", "log", "attempt", "kind", "why", "packed_with", "shares_
 _ENDINGS = ("ok", "cancelled", *ending_names(judged_by=NODE))
 # How Ansible begins and ends its words on a connection that was lost; what ssh printed follows.
 _LOST, _PRINTED = "Data could not be sent to remote host", "over ssh:"
+# Nobody else sends these: a rank of a node whose launcher they ended (below 0), or that says so
+# (128 + N), was at fault.
+_OWN_FAULTS = [
+    code
+    for number in (signal.SIGILL, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV)
+    for code in (-number, 128 + number)
+]
 _LEAST_TRAFFIC_MIB, _SHARE_OF_TRAFFIC = 1.0, 0.1
 # What Ansible adds to the facts of a log.
 _ANSIBLE_KEYS = ("changed", "failed", "invocation", "failed_when_result", "skipped", "item")
@@ -187,7 +195,11 @@ def _ending_of_nodes(nodes: Mapping[str, NodeRun], facts: LogFacts) -> Optional[
     by_log = ending_of_log(log_ending["kind"]) if log_ending else None
     if log_ending and by_log and by_log.judged_by == LOG:
         return by_log.name, f"{name}: {log_ending['detail']}"
-    return _in_last_words(failed) or (node["ending"], f"{name}: {node['reason']}")
+    if words := _in_last_words(failed):
+        return words
+    alike = [pair for pair in failed if pair[1]["ending"] == node["ending"]]
+    name, node = min(alike, key=lambda pair: pair[1].get("exit_code") not in _OWN_FAULTS)
+    return node["ending"], f"{name}: {node['reason']}"
 
 
 def _in_last_words(failed: Sequence[Tuple[str, NodeRun]]) -> Optional[Tuple[str, str]]:
