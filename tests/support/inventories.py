@@ -11,6 +11,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = {"scalebench_work_dir": "/opt/scalebench", "scalebench_state_dir": "/var/empty"}
+# What tasks return is printed as JSON.
+AS_JSON = {"ANSIBLE_STDOUT_CALLBACK": "minimal", "ANSIBLE_CALLBACK_RESULT_FORMAT": "json"}
 
 
 def said(tmp_path, inventory, *arguments, roles=(), shown=(), hosts="nodes", task=None, **keys):
@@ -23,13 +25,9 @@ def said(tmp_path, inventory, *arguments, roles=(), shown=(), hosts="nodes", tas
     given = [{"role": name, "tags": "never"} for name in roles]
     play = [{"hosts": hosts, "gather_facts": False, "roles": given, "tasks": [task], **keys}]
     (tmp_path / "play.yml").write_text(yaml.safe_dump(play))
-    done = subprocess.run(
-        [Path(sys.executable).parent / "ansible-playbook", "-i", inventory, tmp_path / "play.yml",
-         *arguments],
-        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1",
-             "ANSIBLE_STDOUT_CALLBACK": "minimal", "ANSIBLE_CALLBACK_RESULT_FORMAT": "json",
-             "ANSIBLE_LOOKUP_PLUGINS": str(ROOT / "lookup_plugins")},
-        capture_output=True, text=True, check=False, timeout=120,
+    done = played(
+        ["-i", inventory, *arguments], tmp_path / "play.yml", timeout=120, **AS_JSON,
+        ANSIBLE_LOOKUP_PLUGINS=str(ROOT / "lookup_plugins"),
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     found = re.findall(r"^(\S+) \| SUCCESS => (\{.*?^\})", done.stdout, re.MULTILINE | re.DOTALL)
@@ -51,13 +49,17 @@ def inventory_checked(tmp_path, groups, *arguments, told=True):
     inventory = {name: {"hosts": dict.fromkeys(hosts)} for name, hosts in groups.items()}
     inventory["nodes"]["vars"] = {"scalebench_work_dir": "/work"} if told else {}
     (tmp_path / "hosts.yml").write_text(json.dumps(inventory))
-    return checked([*arguments, "-i", tmp_path / "hosts.yml"])
+    return played([*arguments, "-i", tmp_path / "hosts.yml"])
 
 
-def checked(arguments, playbook=ROOT / "playbooks/inventory_check.yml"):
-    """Run a playbook on this controller and return what became of it, whatever its code."""
+def played(arguments, playbook=ROOT / "playbooks/inventory_check.yml", timeout=60, **settings):
+    """Run a playbook on this controller and return what became of it, whatever its code.
+
+    :param settings: Ansible's, as variables of the environment.
+    """
     return subprocess.run(
         [Path(sys.executable).parent / "ansible-playbook", playbook, *arguments],
-        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
-        capture_output=True, text=True, check=False, timeout=60,
+        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1",
+             **settings},
+        capture_output=True, text=True, check=False, timeout=timeout,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from ansible.parsing.vault import VaultLib, VaultSecret
-from inventories import checked, inventory_checked, written
+from inventories import inventory_checked, played, written
 
 from lookup_plugins import controller
 
@@ -42,7 +42,7 @@ def test_the_type_of_an_encrypted_variable_is_checked_too(tmp_path):
 def test_a_port_that_is_none_is_told_with_its_hosts(tmp_path):
     """Also where it is what Ansible would connect to."""
     node = {"cluster_ssh_port": "ssh", "ansible_port": "{{ cluster_ssh_port }}"}
-    done = checked(["-i", written(tmp_path, {"gpu01": node})])
+    done = played(["-i", written(tmp_path, {"gpu01": node})])
     assert done.returncode == 2, done.stdout + done.stderr
     assert "gpu01: cluster_ssh_port is no whole number of 1 to 65535" in (
         " ".join(done.stdout.split())
@@ -62,7 +62,7 @@ def test_local_nodes_have_addresses_of_loopback_or_such_names(tmp_path, address,
     inventory = written(tmp_path, hosts, ansible_connection="local", local_cluster_sshd=False)
     play = [{"hosts": "nodes", "gather_facts": False, "roles": ["local_cluster"]}]
     (tmp_path / "play.yml").write_text(json.dumps(play))
-    done = checked(["-i", inventory], tmp_path / "play.yml")
+    done = played(["-i", inventory], tmp_path / "play.yml")
     assert done.returncode == (2 if said else 0), done.stdout + done.stderr
     assert said in done.stdout
 
@@ -108,7 +108,7 @@ def test_a_state_folder_whose_path_ssh_would_change_is_refused(tmp_path, folder,
 
 def test_a_state_folder_that_is_no_text_on_one_node_is_told_by_its_type(tmp_path):
     hosts = {"gpu01": {"scalebench_state_dir": ["{{ no }}"]}, "gpu02": {}}
-    done = checked(["-i", written(tmp_path, hosts)])
+    done = played(["-i", written(tmp_path, hosts)])
     assert done.returncode == 2, done.stdout + done.stderr
     assert "gpu01: scalebench_state_dir is a list, not text" in " ".join(done.stdout.split())
 
@@ -124,7 +124,7 @@ def test_the_nodes_of_one_key_are_of_one_state_folder(tmp_path):
         (file.parent / "group_vars").mkdir()
         (file.parent / "group_vars/nodes.yml").write_text(json.dumps(variables))
         sources += ["-i", file]
-    done = checked(sources)
+    done = played(sources)
     assert done.returncode == 2, done.stdout + done.stderr
     said = "".join(done.stdout.split())
     folders = [f"{name}[1-2]:{tmp_path}/{name}" for name in ("first", "second")]
@@ -181,7 +181,7 @@ def test_all_that_is_wrong_with_inventory_and_settings_is_told_at_once(tmp_path,
 )
 def test_nodes_of_an_inventory_beside_those_of_slurm_are_refused(tmp_path, given, said):
     arguments = ["-i", written(tmp_path, {"gpu01": {}, "gpu02": {}}), "-e", json.dumps(given)]
-    done = checked(arguments, ROOT / "playbooks/allocate.yml")
+    done = played(arguments, ROOT / "playbooks/allocate.yml")
     assert done.returncode == (2 if said else 0), done.stdout + done.stderr
     assert said in " ".join(done.stdout.split())
 

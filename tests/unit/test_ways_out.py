@@ -4,12 +4,11 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
-from inventories import said, written
+from inventories import AS_JSON, played, said, written
 
 ROOT = Path(__file__).resolve().parents[2]
 WAYS_OUT = {
@@ -53,13 +52,8 @@ def test_a_mirror_of_pip_alone_has_the_packages_of_the_second_index_too(indexes,
 def listed(tmp_path, *arguments, **variables):
     """Return what playbooks/site_files.yml lists, without connecting to a node."""
     inventory = written(tmp_path, {"gpu01": {"ansible_host": "192.0.2.1"}}, **variables)
-    done = subprocess.run(
-        [Path(sys.executable).parent / "ansible-playbook", "-i", inventory,
-         ROOT / "playbooks/site_files.yml", *arguments],
-        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1",
-             "ANSIBLE_STDOUT_CALLBACK": "minimal", "ANSIBLE_CALLBACK_RESULT_FORMAT": "json"},
-        capture_output=True, text=True, check=False, timeout=100,
-    )  # fmt: skip
+    site_files = ROOT / "playbooks/site_files.yml"
+    done = played(["-i", inventory, *arguments], site_files, timeout=100, **AS_JSON)
     assert done.returncode == 0, done.stdout + done.stderr
     *_, found = re.findall(r"^\S.*?(\{.*?^\})", done.stdout, re.MULTILINE | re.DOTALL)
     return json.loads(found)["msg"].splitlines()
@@ -152,10 +146,6 @@ def test_raw_tasks_of_servers_have_no_environment_of_which_ansible_would_warn(tm
     for number, some in enumerate((empty, [raw])):
         play = {"hosts": "localhost", "connection": "local", "gather_facts": False, **plain}
         (tmp_path / "play.yml").write_text(yaml.safe_dump([{**play, "tasks": some}]))
-        done = subprocess.run(
-            [Path(sys.executable).parent / "ansible-playbook", tmp_path / "play.yml"],
-            env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-                 "ANSIBLE_STDOUT_CALLBACK": "default"},
-            capture_output=True, text=True, check=True, timeout=60,
-        )  # fmt: skip
+        done = played([], tmp_path / "play.yml", ANSIBLE_STDOUT_CALLBACK="default")
+        assert done.returncode == 0, done.stdout
         assert ("raw module does not support the environment" in done.stderr) is (number == 1)
