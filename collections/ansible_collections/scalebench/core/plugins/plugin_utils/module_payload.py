@@ -25,10 +25,12 @@ _PARSE = "_compile_module_ast"
 # PEP 552: bytecode that is found by a hash of its source, which is not looked at.
 _UNCHECKED = (1).to_bytes(4, "little")
 # The first file that is imported. Ansible finds out by the path of code who says that something is
-# deprecated, and the bytecode does not know where the zip will be.
+# deprecated, and the bytecode does not know where the zip will be. Imports leave no cycles
+# of objects, and to look for them takes a twentieth of the CPU time of a short module.
 _FIRST = "ansible/__init__.py"
-_NAME_THE_CODE = b"""
-import _imp, zipimport
+_BEFORE_THE_REST = b"""
+import _imp, gc, zipimport
+gc.set_threshold(100_000)
 def _named(importer, path, *rest, _read=zipimport._unmarshal_code):
     code = _read(importer, path, *rest)
     if code is not None:
@@ -55,7 +57,7 @@ class _WithBytecode(zipfile.ZipFile):
 @cache
 def _bytecode(name: str, source: bytes) -> bytes:
     """Return the file of bytecode, empty for a source that only its run shall complain about."""
-    run = source + _NAME_THE_CODE if name == _FIRST else source
+    run = source + _BEFORE_THE_REST if name == _FIRST else source
     with warnings.catch_warnings(action="ignore"):
         try:
             code = compile(run, name, "exec", dont_inherit=True, optimize=0)
