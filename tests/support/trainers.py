@@ -1,13 +1,20 @@
-"""Run the trainers in workloads/ with an interpreter that has their framework."""
+"""Run the trainers in workloads/ with an interpreter that has their framework.
+
+To import one takes 1.5 to 3.5 s of CPU time, more than most of the trainings in tests. `fork` runs
+a program in a fork of a process that has imported it; `run` begins from nothing, as on a node.
+"""
 
 from __future__ import annotations
 
+import atexit
 import functools
 import json
 import os
 import socket
 import statistics
 import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -51,6 +58,62 @@ def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[s
         text=True,
         check=False,
     )
+
+
+# What a trainer imports first, by the name of its framework. MXNet starts threads in each fork.
+IMPORTED = {
+    "tensorflow": ("horovod.tensorflow",),
+    "paddle": ("paddle",),
+    "pytorch": (
+        "torch.distributed.fsdp", "torch.distributed.tensor", "torch.nn.parallel",
+    ),
+}  # fmt: skip
+# Read when a framework is loaded, before which the trainers set them.
+_AT_IMPORT = {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "2"}
+
+
+@functools.cache
+def _starter(python: str, framework: str) -> subprocess.Popen[str]:
+    """Return the process that has imported a framework and forks."""
+    process = subprocess.Popen(
+        [python, Path(__file__).with_name("forking_trainer.py"), *IMPORTED[framework]],
+        cwd=FOLDER,
+        env={**os.environ, **_AT_IMPORT},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    atexit.register(process.communicate)
+    return process
+
+
+def fork(
+    framework: str,
+    command: Sequence[object],
+    places: Sequence[Mapping[str, str]] = ({},),
+    **environment: str,
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in workloads/, a program or `-c` and its text behind the interpreter.
+
+    :param places: the variables of each rank.
+    """
+    with tempfile.TemporaryDirectory() as temporary:
+        own = {**os.environ, "OMP_NUM_THREADS": "1", "TMPDIR": temporary, **environment}
+        files = [Path(temporary, name) for name in ("out", "err")]
+        for file in files:
+            file.touch()
+        python, *words = map(str, command)
+        job = {
+            "words": words,
+            "environments": [{**own, **place} for place in places],
+            **dict(zip(("out", "err"), map(str, files))),
+        }
+        process = _starter(python, framework)
+        assert process.stdin and process.stdout
+        process.stdin.write(json.dumps(job) + "\n")
+        process.stdin.flush()
+        status = int(process.stdout.readline())
+        return subprocess.CompletedProcess(words, status, *(f.read_text() for f in files))
 
 
 _SLOW_FEED = """\

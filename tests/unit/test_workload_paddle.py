@@ -10,6 +10,7 @@ from trainers import (
     FOLDER,
     facts,
     folders_of_images,
+    fork,
     interpreter,
     median_difference,
     run,
@@ -29,7 +30,8 @@ def losses(text: str) -> list[float]:
 
 
 def test_the_model_is_resnet50_version_1_5(python):
-    ended = run(
+    ended = fork(
+        "paddle",
         [
             python,
             "-c",
@@ -40,7 +42,7 @@ def test_the_model_is_resnet50_version_1_5(python):
             "for block in model.sublayers():\n"
             "    if isinstance(block, Bottleneck):\n"
             "        print(*(block.main[at]._stride[0] for at in (0, 3, 6)))\n",
-        ]
+        ],
     )
     nchw, nhwc, *strides = ended.stdout.splitlines()
     assert nchw == nhwc == "25557032"
@@ -81,11 +83,11 @@ def test_ranks_wait_for_the_one_that_waits_for_its_batches(python, tmp_path):
 def test_real_images_are_read_and_a_bad_one_is_named(python, tmp_path):
     folder = folders_of_images(tmp_path)
     real = ("--data=real", f"--data-dir={tmp_path}", "--workers=1", "--batch-size=2")
-    ended = run([python, "resnet50/train_paddle.py", *SHORT, *real])
+    ended = fork("paddle", [python, "resnet50/train_paddle.py", *SHORT, *real])
     assert ended.returncode == 0, ended.stderr
     assert "[Pass 1, train batch 5]" in ended.stdout
     (folder / "bee/1.png").write_bytes(b"no image")
-    ended = run([python, "resnet50/train_paddle.py", *SHORT, *real])
+    ended = fork("paddle", [python, "resnet50/train_paddle.py", *SHORT, *real])
     assert ended.returncode == 1
     error = facts(ended.stdout, "error")
     assert (error["kind"], error["rank"]) == ("bad_data", 0)
@@ -93,7 +95,7 @@ def test_real_images_are_read_and_a_bad_one_is_named(python, tmp_path):
 
 
 def test_a_nan_loss_ends_the_run(python):
-    ended = run([python, "resnet50/train_paddle.py", *SHORT, "--learning-rate=1e30"])
+    ended = fork("paddle", [python, "resnet50/train_paddle.py", *SHORT, "--learning-rate=1e30"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "nan_loss"
     assert "[scalebench] end" not in ended.stdout
@@ -102,9 +104,9 @@ def test_a_nan_loss_ends_the_run(python):
 @pytest.mark.parametrize("asked", ["--device=gpu", "--precision=amp"])
 def test_options_that_need_a_gpu_fail_without_one(python, asked):
     look = "import paddle; assert paddle.device.cuda.device_count() > 0"
-    if run([python, "-c", look]).returncode == 0:
+    if fork("paddle", [python, "-c", look]).returncode == 0:
         pytest.skip("there is a GPU")
-    ended = run([python, "resnet50/train_paddle.py", *SHORT, asked])
+    ended = fork("paddle", [python, "resnet50/train_paddle.py", *SHORT, asked])
     assert ended.returncode in (1, 2)
     error = facts(ended.stdout, "error")
     assert error["kind"] == "no_device"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import struct
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
-from trainers import ROOT, facts, interpreter, run
+from trainers import IMPORTED, ROOT, facts, fork, interpreter, run
 
 pytest.importorskip("PIL", reason="needs Pillow to make the small set")
 # The crops of one picture over and over, by epoch and rank.
@@ -51,14 +52,15 @@ def small(tmp_path_factory):
 )
 def test_a_trainer_reads_records_of_its_framework(small, tmp_path, benchmark, framework, backend):
     trainer = (interpreter(benchmark, framework), f"resnet50/train_{framework}.py", *LENGTH)
+    begin = partial(fork, framework) if framework in IMPORTED else run
     source = f"--data-backend={backend}"
     # 16 images are four batches: the sixth iteration is of the second epoch.
-    ended = run([*trainer, source, "--iterations=5", f"--data-dir={small}"])
+    ended = begin([*trainer, source, "--iterations=5", f"--data-dir={small}"])
     assert ended.returncode == 0, ended.stderr
     assert facts(ended.stdout, "header")["data_backend"] == backend
     reading = logs.read(ended.stdout)
     assert [seen["epoch"] for seen in reading["observations"]] == [0, 0, 0, 0, 1, 1]
-    ended = run([*trainer, source, "--iterations=5", f"--data-dir={tmp_path}"])
+    ended = begin([*trainer, source, "--iterations=5", f"--data-dir={tmp_path}"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "bad_data"
 
@@ -69,14 +71,17 @@ def test_tensorflow_crops_differ_between_epochs_and_ranks(small, tmp_path):
     (tmp_path / "tfrecord").mkdir()
     for rank in range(2):
         (tmp_path / f"tfrecord/train-0000{rank}-of-00002").write_bytes(first * 8)
-    ended = run([interpreter("tensorflow_ngc", "tensorflow"), "-c", CROPS, tmp_path])
+    ended = fork("tensorflow", [interpreter("tensorflow_ngc", "tensorflow"), "-c", CROPS, tmp_path])
     assert ended.stdout.strip() == "4", ended.stderr
 
 
 def test_tensorflow_evaluates_after_each_epoch(small):
     python = interpreter("tensorflow_ngc", "tensorflow")
     mode = ("--mode=train_and_evaluate", "--epochs=2", "--target-accuracy=100")
-    ended = run([python, "resnet50/train_tensorflow.py", *LENGTH, *mode, f"--data-dir={small}"])
+    ended = fork(
+        "tensorflow",
+        [python, "resnet50/train_tensorflow.py", *LENGTH, *mode, f"--data-dir={small}"],
+    )
     assert ended.returncode == 0, ended.stderr
     read = log_facts(logs.read(ended.stdout), parameters={"warmup": 1, "iterations": None})
     assert (read["reader"], read["count"]) == ("tensorflow_ngc_train", 7)

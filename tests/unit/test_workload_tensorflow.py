@@ -12,6 +12,7 @@ from trainers import (
     ROOT,
     facts,
     folders_of_images,
+    fork,
     interpreter,
     median_difference,
     run,
@@ -73,7 +74,8 @@ def losses(text: str) -> list[float]:
 
 
 def test_the_model_is_resnet50_version_1_5(python):
-    ended = run(
+    ended = fork(
+        "tensorflow",
         [
             python,
             "-c",
@@ -84,7 +86,7 @@ def test_the_model_is_resnet50_version_1_5(python):
             "for layer in model.layers:\n"
             "    if hasattr(layer, 'strides') and layer.strides == (2, 2):\n"
             "        print(getattr(layer, 'kernel_size', 'pool'))\n",
-        ]
+        ],
     )
     nchw, nhwc, *strided = ended.stdout.splitlines()
     assert nchw == nhwc == "25557032", ended.stderr
@@ -93,7 +95,7 @@ def test_the_model_is_resnet50_version_1_5(python):
 
 
 def test_a_step_is_momentum_sgd_with_weight_decay_compiled_or_not(python):
-    ended = run([python, "-c", COMPARED])
+    ended = fork("tensorflow", [python, "-c", COMPARED])
     assert ended.returncode == 0, ended.stderr
 
 
@@ -133,19 +135,21 @@ def test_two_ranks_have_the_same_weights_and_wait_for_the_one_without_a_batch(py
 def test_amp_reads_real_images_and_names_a_bad_one(python, tmp_path):
     folder = folders_of_images(tmp_path)
     real = ("--data=real", f"--data-dir={tmp_path}", "--workers=1", "--precision=amp")
-    ended = run([python, "resnet50/train_tensorflow.py", *SHORT, *real])
+    ended = fork("tensorflow", [python, "resnet50/train_tensorflow.py", *SHORT, *real])
     assert ended.returncode == 0, ended.stderr
     assert facts(ended.stdout, "header")["autocast_dtype"] == "bfloat16"
     assert " - (2, 5) imgs_per_sec : " in ended.stdout
     (folder / "bee/1.png").write_bytes(b"no image")
-    ended = run([python, "resnet50/train_tensorflow.py", *SHORT, *real])
+    ended = fork("tensorflow", [python, "resnet50/train_tensorflow.py", *SHORT, *real])
     assert ended.returncode == 1
     error = facts(ended.stdout, "error")
     assert error["detail"].startswith(f"cannot decode {folder}/bee/1.png")
 
 
 def test_a_nan_loss_ends_the_run(python):
-    ended = run([python, "resnet50/train_tensorflow.py", *SHORT, "--learning-rate=1e30"])
+    ended = fork(
+        "tensorflow", [python, "resnet50/train_tensorflow.py", *SHORT, "--learning-rate=1e30"]
+    )
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "nan_loss"
     assert "[scalebench] end" not in ended.stdout
@@ -154,7 +158,7 @@ def test_a_nan_loss_ends_the_run(python):
 def test_a_missing_gpu_is_reported(python):
     if os.path.exists("/dev/nvidia0"):
         pytest.skip("there is a GPU")
-    ended = run([python, "resnet50/train_tensorflow.py", "--device=gpu"])
+    ended = fork("tensorflow", [python, "resnet50/train_tensorflow.py", "--device=gpu"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "no_device"
 

@@ -1,12 +1,7 @@
-"""Run trainers by an interpreter that has PyTorch, and read what they print.
-
-To import PyTorch takes 1.6 s of CPU time, more than most of the trainings here. `fork` runs a
-program in a fork of a process that has imported it; `run` begins from nothing, as on a node.
-"""
+"""Run trainers by an interpreter that has PyTorch, and read what they print."""
 
 from __future__ import annotations
 
-import atexit
 import functools
 import json
 import os
@@ -16,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import trainers
 from trainers import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -45,23 +41,6 @@ def python() -> str:
     return interpreter()
 
 
-@functools.cache
-def starter() -> subprocess.Popen[str]:
-    """Return the process that has imported PyTorch and forks."""
-    if not interpreter():
-        pytest.skip(NO_TORCH)
-    process = subprocess.Popen(
-        [interpreter(), Path(__file__).with_name("forking_torch.py")],
-        cwd=FOLDER,
-        env={**os.environ, **OWN},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    atexit.register(process.communicate)
-    return process
-
-
 def places(ranks: int) -> list[dict[str, str]]:
     """Return the variables that torchrun would set for the ranks of one node."""
     if ranks == 1:
@@ -76,22 +55,9 @@ def places(ranks: int) -> list[dict[str, str]]:
 
 def fork(*words: object, ranks: int = 1, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a program, or `-c` and its text, on so many ranks, which need no torchrun."""
-    with tempfile.TemporaryDirectory() as temporary:
-        own = {**os.environ, **OWN, "TMPDIR": temporary, **variables}
-        files = [Path(temporary, name) for name in ("out", "err")]
-        for file in files:
-            file.touch()
-        job = {
-            "words": [str(word) for word in words],
-            "environments": [{**own, **place} for place in places(ranks)],
-            **dict(zip(("out", "err"), map(str, files))),
-        }
-        process = starter()
-        assert process.stdin and process.stdout
-        process.stdin.write(json.dumps(job) + "\n")
-        process.stdin.flush()
-        status = int(process.stdout.readline())
-        return subprocess.CompletedProcess(job["words"], status, *(f.read_text() for f in files))
+    if not interpreter():
+        pytest.skip(NO_TORCH)
+    return trainers.fork("pytorch", [interpreter(), *words], places(ranks), **OWN, **variables)
 
 
 def run(command: list[str]) -> subprocess.CompletedProcess[str]:

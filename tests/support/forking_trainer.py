@@ -1,13 +1,14 @@
-"""Runs programs that need PyTorch in forks of this process, which imports it once.
+"""Runs programs that need a framework in forks of this process, which imports it once.
 
-It reads a job a line: the words of a program and one environment for each rank. When all ranks
-have ended it prints the exit status, 0 if all have succeeded. If one fails the others are ended,
-as torchrun does. It imports nothing of a trainer and computes nothing, so that no fork finds what
-another one left.
+Its words are the modules to import. It reads a job a line: the words of a program and one
+environment for each rank. When all ranks have ended it prints the exit status, 0 if all have
+succeeded. If one fails the others are ended, as torchrun does. It imports nothing of a trainer and
+computes nothing, so that no fork finds what another one left.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import runpy
@@ -15,13 +16,11 @@ import signal
 import sys
 from typing import Any
 
-import torch.distributed.fsdp
-import torch.distributed.tensor
-import torch.nn.parallel  # noqa: F401 (what the trainers import)
-
 
 def main() -> None:
-    """Begin programs until there are no more."""
+    """Import the modules, then begin programs until there are no more."""
+    for name in sys.argv[1:]:
+        importlib.import_module(name)
     for line in iter(sys.stdin.readline, ""):
         job = json.loads(line)
         ranks = []
@@ -42,7 +41,7 @@ def status_of(ranks: list[int]) -> int:
         process, status = os.wait()
         left.remove(process)
         if status and not first:
-            first = os.waitstatus_to_exitcode(status)
+            first = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
             for other in left:
                 os.kill(other, signal.SIGTERM)
     return first
@@ -51,7 +50,7 @@ def status_of(ranks: list[int]) -> int:
 def become(job: dict[str, Any], environment: dict[str, str]) -> None:
     """Run the program of a job as Python itself would: up to an exception that nothing catches."""
     threads = os.listdir("/proc/self/task")
-    assert len(threads) == 1, "a fork has none of the threads of PyTorch"
+    assert len(threads) == 1, "a fork has none of the framework's threads"
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     for number, file in ((1, job["out"]), (2, job["err"])):
         os.dup2(os.open(file, os.O_WRONLY | os.O_APPEND), number)
