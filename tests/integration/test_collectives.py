@@ -16,12 +16,12 @@ SIZES = (1024, 262144, 4194304)
 OPTIONS = {
     "campaign": "collectives",
     "benchmark": "pytorch,all_reduce",
-    "topology": "1n1g,2n1g,4n1g",
+    "topology": "1n1g,2n1g,3n1g",
 }
 LINE = re.compile(r"all_reduce (\d+) bytes \d+ duration ([0-9.]+) us .* busbw ([0-9.]+) MB/s")
 TRAINED = re.compile(r"^iteration (\d+) .*throughput ([0-9.]+) images/s", re.MULTILINE)
 RULES = [
-    {"min_busbw": {"gloo": {str(SIZES[2]): 0.001}}, "where": {"topology": "4n*"}},
+    {"min_busbw": {"gloo": {str(SIZES[2]): 0.001}}, "where": {"topology": "3n*"}},
     {"min_busbw": {"NET/IB": 0.001}, "where": {"topology": "2n*"}},
 ]
 
@@ -76,7 +76,7 @@ def test_the_figures_are_those_of_the_logs_by_hand(measured):
         mean = statistics.harmonic_mean([rate for _, rate in kept])
         assert cell["median_speed"] == pytest.approx(mean, rel=0.001, abs=0.006)
         by_hand[size, cell["topology"]] = mean
-    assert set(by_hand) == {(size, name) for size in SIZES for name in ("2n1g", "4n1g")}
+    assert set(by_hand) == {(size, name) for size in SIZES for name in ("2n1g", "3n1g")}
 
 
 def test_the_figures_of_the_training_are_those_of_its_logs_by_hand(measured):
@@ -94,9 +94,9 @@ def test_the_figures_of_the_training_are_those_of_its_logs_by_hand(measured):
 
 def test_every_rank_trained_on_its_own_node(measured):
     _, folder = measured
-    ranks = ranks_of((folder / "logs/pytorch/bz2/4n1g/r50_b2_fp32_1.log").read_text())
-    assert [rank["node"] for rank in ranks] == ["node1", "node2", "node3", "node4"]
-    assert len({rank["pid"] for rank in ranks}) == 4
+    ranks = ranks_of((folder / "logs/pytorch/bz2/3n1g/r50_b2_fp32_1.log").read_text())
+    assert [rank["node"] for rank in ranks] == ["node1", "node2", "node3"]
+    assert len({rank["pid"] for rank in ranks}) == 3
 
 
 @pytest.mark.usefixtures("measured")
@@ -118,7 +118,7 @@ def test_the_report_has_the_plot_the_fitted_line_and_the_transport(measured):
     text = (folder / "report.md").read_text()
     assert "## Collective operations" in text
     by_topology = {group["topology"]: group for group in found["collectives"]["groups"]}
-    assert set(by_topology) == {"2n1g", "4n1g"}
+    assert set(by_topology) == {"2n1g", "3n1g"}
     for group in by_topology.values():
         assert [one["bytes"] for one in group["sizes"]] == list(SIZES)
         fit = group["fit"]
@@ -154,7 +154,7 @@ def test_the_throughput_of_eight_nodes_is_predicted_from_both_benchmarks(measure
     _, folder = measured
     (group,) = results(folder)["predictions"]["groups"]
     rows = {(row["kind"], row["topology"]): row for row in group["rows"]}
-    assert ("parts", "4n1g") in rows and ("left_out", "4n1g") in rows
+    assert ("parts", "3n1g") in rows and ("left_out", "3n1g") in rows
     asked = rows["asked", "8n1g"]
     assert asked["step_seconds"] > 0 or asked["reason"]
     assert "8n1g" in (folder / "report.md").read_text()
