@@ -258,7 +258,8 @@ def check_forks(cells: Sequence[Cell], nodes: Nodes, packing: str, forks: int) -
     if needed > forks:
         raise ValueError(
             f"{needed} nodes train at the same time, and Ansible works on {forks} at most:"
-            f" give -f {needed}, or set forks = {needed} in ansible.cfg"
+            f" give -f {needed}, or set forks = {needed} in ansible.cfg, above which ANSIBLE_FORKS"
+            " stands"
         )
 
 
