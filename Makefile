@@ -88,6 +88,7 @@ programs-of-tests:
 
 # The first tests of three parts wait for it. What fails here fails again in a test, which tells why.
 framework-of-tests: $(RUN)
+	@echo "Installing PyTorch for the tests into .state/venvs (about a minute)"
 	@ansible-playbook playbooks/provision.yml -i inventory/this_machine --tags framework \
 	  -e scalebench_state_dir=$(CURDIR)/$(LOGS)/state -e framework_dir=$(CURDIR)/.state/venvs \
 	  > $(LOGS)/framework.log 2>&1 || true
