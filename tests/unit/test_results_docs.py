@@ -4,6 +4,8 @@ import json
 import re
 from pathlib import Path
 
+from action_calls import TEMPLATES as REPORT
+from action_calls import result as run_action
 from ansible_collections.scalebench.core.plugins.module_utils.history.history import build_history
 from ansible_collections.scalebench.core.plugins.module_utils.history.trends import entry
 from ansible_collections.scalebench.core.plugins.module_utils.records.plans import Plan
@@ -32,8 +34,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.results.results im
 from diagnosis_data import log_of, measured
 from history_data import nightly
 from report_data import campaign, cell, recorded
-from test_action_plugins import TEMPLATES as REPORT
-from test_action_plugins import result as run_action
 from written_campaigns import write_campaign
 
 from action_plugins import diagnosis_report

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 
 import diagnosis_data
 import pytest
+from action_calls import TEMPLATES as REPORT
+from action_calls import result as run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis import repeats
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.diagnosis_text import (
@@ -26,8 +28,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.measurem
 )
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import judge
 from diagnosis_data import log_of, measured, named
-from test_action_plugins import TEMPLATES as REPORT
-from test_action_plugins import result as run_action
 from written_campaigns import write_campaign
 
 from action_plugins import diagnosis_report
