@@ -78,7 +78,8 @@ def ping(files: dict[str, bytes], archive: Path) -> subprocess.CompletedProcess[
             zipped.writestr(name, content)
     program = (
         f"import sys; sys.path.insert(0, {str(archive)!r})\n"
-        "import inspect\n"
+        "import atexit, gc, inspect\n"
+        "atexit.register(lambda: print(gc.get_threshold()[0], file=sys.stderr))\n"
         "from ansible.module_utils._internal._ansiballz import _loader\n"
         # So does Ansible with a module that another Python shall run.
         "assert 'def run_module' in inspect.getsource(_loader)\n"
@@ -87,7 +88,8 @@ def ping(files: dict[str, bytes], archive: Path) -> subprocess.CompletedProcess[
         f"_loader.run_module(json_params=b'{{\"ANSIBLE_MODULE_ARGS\": {{}}}}', profile='legacy',\n"
         f"    module_fqn='ansible.modules.ping', modlib_path={str(archive)!r}, extensions={{}})\n"
     )
-    command = [sys.executable, "-I", "-c", program]
+    # Without the files of an environment, of which one may set the same threshold.
+    command = [sys.executable, "-IS", "-c", program]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -126,6 +128,7 @@ def test_python_takes_the_bytecode(payload, tmp_path):
     done = ping({**broken, read: payload[read]}, tmp_path / "payload.zip")
     assert done.returncode == 0, done.stderr
     assert '"ping": "pong"' in done.stdout
+    assert done.stderr == "100000\n"
 
 
 def test_a_python_of_another_version_takes_the_source(payload, tmp_path):
