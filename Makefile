@@ -72,8 +72,9 @@ teardown: $(RUN)  ## End the local nodes and all that runs in them.
 	@ansible-playbook playbooks/teardown.yml
 
 # The integration tests come before the others of pytest: they install the frameworks that some of the unit tests
-# train with. The tests of faults and roles wait more than they compute, and so run beside them. A part that fails stops
-# no other; what failed stands at the end.
+# train with. The tests of faults and roles wait more than they compute, and so run beside them; what those need of the
+# cores they get first, or they would go on when the others have ended, with a core idle. A part that fails stops no other;
+# what failed stands at the end.
 test:  ## Run the tests, two parts at a time; of the roles all but three scenarios.
 	@scripts/system-packages $(PYTHON) run
 	@rm -rf $(LOGS); mkdir -p $(LOGS)
@@ -95,7 +96,7 @@ framework-of-tests: $(RUN)
 
 tests-shown:
 	@+for part in test-integration test-unit test-report; do \
-	  { $(MAKE) --no-print-directory $$part || touch $(LOGS)/$$part.failed; } 2>&1 | tee $(LOGS)/$$part.log; done
+	  { nice -n 2 $(MAKE) --no-print-directory $$part || touch $(LOGS)/$$part.failed; } 2>&1 | tee $(LOGS)/$$part.log; done
 
 tests-beside:
 	@+for part in test-faults test-roles; do \
