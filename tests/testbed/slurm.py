@@ -56,6 +56,7 @@ def files(config: Settings, role: str) -> dict[str, tuple[int, str]]:
     found = {
         "etc/slurm/slurm.conf": (0o644, text),
         "etc/slurm/cgroup.conf": (0o644, (FILES / "cgroup.conf").read_text()),
+        "etc/slurm/mpi.conf": (0o644, (FILES / "mpi.conf").read_text()),
         "etc/slurm/set-up": (0o755, (FILES / "set-up").read_text()),
         "etc/slurm/hosts": (0o644, "".join(f"{a} {name}\n" for name, a in addresses.items())),
         "etc/munge/munge.key": (0o400, _munge_key(config)),
