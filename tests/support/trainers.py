@@ -21,6 +21,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "workloads"
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 LONG = pytest.mark.skipif(
     not os.environ.get("SCALEBENCH_LONG_TESTS"), reason="runs with SCALEBENCH_LONG_TESTS=1"
 )
@@ -53,7 +54,7 @@ def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[s
     return subprocess.run(
         command,
         cwd=FOLDER,
-        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        env={**os.environ, **ONE_THREAD, **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -68,8 +69,8 @@ IMPORTED = {
         "torch.distributed.fsdp", "torch.distributed.tensor", "torch.nn.parallel",
     ),
 }  # fmt: skip
-# Read when a framework is loaded, before which the trainers set them.
-_AT_IMPORT = {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "2"}
+# Read when a framework is loaded, before which its trainer sets it.
+_AT_IMPORT = {"TF_CPP_MIN_LOG_LEVEL": "2"}
 
 
 @functools.cache
@@ -78,7 +79,7 @@ def _starter(python: str, framework: str) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [python, Path(__file__).with_name("forking_trainer.py"), *IMPORTED[framework]],
         cwd=FOLDER,
-        env={**os.environ, **_AT_IMPORT},
+        env={**os.environ, **ONE_THREAD, **_AT_IMPORT},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -98,7 +99,7 @@ def fork(
     :param places: the variables of each rank.
     """
     with tempfile.TemporaryDirectory() as temporary:
-        own = {**os.environ, "OMP_NUM_THREADS": "1", "TMPDIR": temporary, **environment}
+        own = {**os.environ, **ONE_THREAD, "TMPDIR": temporary, **environment}
         files = [Path(temporary, name) for name in ("out", "err")]
         for file in files:
             file.touch()

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 import pytest
 import trainers
-from trainers import free_port
+from trainers import FOLDER, ROOT, facts, free_port  # noqa: F401 (for who imports this)
 
-ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "workloads"
 NO_TORCH = "no torch: set SCALEBENCH_FRAMEWORK_PYTHON or run playbooks/provision.yml"
-OWN = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+OWN = {"GLOO_SOCKET_IFNAME": "lo"}
 
 
 @functools.cache
@@ -64,18 +60,7 @@ def run(command: list[str]) -> subprocess.CompletedProcess[str]:
     """Run a command whose interpreter begins from nothing, as that of torchrun."""
     # torchrun leaves the folder of its logs.
     with tempfile.TemporaryDirectory() as temporary:
-        return subprocess.run(
-            command,
-            cwd=FOLDER,
-            env={**os.environ, **OWN, "TMPDIR": temporary},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-
-def facts(text: str, kind: str) -> dict:
-    return json.loads(text.split(f"[scalebench] {kind} ", 1)[1].splitlines()[0])
+        return trainers.run(command, **OWN, TMPDIR=temporary)
 
 
 def losses(text: str) -> list[float]:
