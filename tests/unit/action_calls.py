@@ -8,6 +8,7 @@ from typing import Any
 from campaign_data import ROOT
 
 TEMPLATES = [str(ROOT / "roles/report/templates")]
+SPEEDS = {"1n1g": 24.0, "2n1g": 46.0}
 
 
 def plugin(
@@ -28,3 +29,8 @@ def plugin(
 def result(module: Any, args: dict[str, Any], **given: Any) -> dict[str, Any]:
     """Return what the action returns."""
     return plugin(module, args, **given).run(task_vars={})
+
+
+def report(**args: Any) -> dict[str, Any]:
+    """Return arguments of scaling_report."""
+    return {"templates": TEMPLATES, "plots": False, **args}
