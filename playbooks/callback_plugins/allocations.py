@@ -63,9 +63,10 @@ class CallbackModule(CallbackBase):
         # A worker of Ansible is a copy of this process.
         if not self._jobs or os.getpid() != self._process:
             return
-        jobs, self._jobs = self._jobs, []
         try:
-            cancel(jobs)
+            cancel(self._jobs)
         except (OSError, subprocess.SubprocessError) as error:
             told = getattr(error, "stderr", "") or error
-            self._display.warning(f"Slurm job {' '.join(jobs)} was not cancelled: {told}")
+            self._display.warning(f"Slurm job {' '.join(self._jobs)} was not cancelled: {told}")
+        # After Ctrl-C until here they are given back once more, when Python ends.
+        self._jobs = []

@@ -26,8 +26,10 @@ import gc
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.callback import CallbackBase
 from ansible.plugins.loader import filter_loader, test_loader
-from ansible_collections.scalebench.core.plugins.plugin_utils import module_payload
-from ansible_collections.scalebench.core.plugins.plugin_utils.kept_payloads import KeptPayloads
+from ansible_collections.scalebench.core.plugins.plugin_utils.module_payload import (
+    KeptPayloads,
+    prepare,
+)
 
 
 class CallbackModule(CallbackBase):
@@ -52,7 +54,7 @@ class CallbackModule(CallbackBase):
             self._prepared = _is_set(play, "scalebench_bytecode")
             if self._prepared:
                 self._payloads = KeptPayloads()
-                module_payload.prepare(parse=not self._payloads.restore())
+                prepare(parse=not self._payloads.restore())
 
     def v2_playbook_on_stats(self, stats):
         """Keep what was built for the next playbook."""

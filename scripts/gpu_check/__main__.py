@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:1] = [str(ROOT / name) for name in ("scripts", "collections", "workloads")]
@@ -26,6 +27,7 @@ from gpu_check.judge import FAILED, PASSED, summary
 from gpu_check.trials import all_trials
 from gpu_check.work import VENDORED, Trial, Work, attempt, pack
 
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PART_SECONDS = 540  # a trial that has begun may take half a minute more to end
 
 
@@ -69,10 +71,17 @@ def main() -> int:
         (folder / "call.json").write_text(json.dumps(call, indent=1))
     except OSError as error:
         parser.error(f"--output: {error}; name a folder that you may write to")
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in ENDING:
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
-            signal.signal(number, signal.default_int_handler)
+            signal.signal(number, interrupt)
     return run(work, [one for one in found if any(word in one.name for word in words)])
+
+
+def interrupt(*_: Any) -> None:
+    """Interrupt the trials, once: then what they started is ended, and the archive written."""
+    for number in ENDING:
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def run(work: Work, trials: list[Trial]) -> int:

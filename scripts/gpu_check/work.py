@@ -12,6 +12,7 @@ import tarfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.processes imp
     adopt_orphans,
     descendants,
     end_processes,
+    end_with_parent,
 )
 
-from common.ranks import end_with_parent
 from gpu_check.judge import FAILED, PASSED, SKIPPED, FailedError, Outcome, SkippedError, throughput
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,7 +95,7 @@ class Work:
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=end_with_parent,  # noqa: PLW1509 - no threads here
+                preexec_fn=partial(end_with_parent, os.getpid()),  # noqa: PLW1509 - no threads here
             )
         process.output = path
         return process

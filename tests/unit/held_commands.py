@@ -76,10 +76,10 @@ HELD: dict[str, Held] = {
     ),
     "/snap/bin/docker.dockerd": Held(NOTHING, "only looked for; Docker's name in its snap"),
     "dockerd": Held(
-        TEST, "only asked for --version; tests/unit/stacks/test_engines.py reads its answer"
+        TEST, "only asked for --version; tests/unit/stacks/test_replacement.py reads its answer"
     ),
     "podman": Held(
-        TEST, "only asked for --version; tests/unit/stacks/test_engines.py reads its answer"
+        TEST, "only asked for --version; tests/unit/stacks/test_replacement.py reads its answer"
     ),
     # ssh.
     "ssh": Held(HELP, _REAL + "; options of -o by ssh -G; " + _RUN),
@@ -264,7 +264,7 @@ INDIRECT: dict[str, list[str]] = {
     "roles/framework/tasks/import.yml": ["python3 -c"],
     "roles/framework/tasks/set.yml": ["python3 -c"],
     "roles/framework/tasks/programs.yml": [
-        *("mpirun --version", "mpicxx --version", "cmake --version", "g++ --version")
+        *("mpirun --version", "mpicxx -showme:incdirs", "cmake --version", "g++ --version")
     ],
     "roles/nvidia_driver/tasks/reboot_node.yml": ["drain and resume"],
     "roles/nvidia_driver/tasks/runfile.yml": ["NVIDIA-Linux-x86_64.run"],

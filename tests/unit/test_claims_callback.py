@@ -224,6 +224,18 @@ def test_the_release_of_unreachable_nodes_does_not_start_itself_again(callback, 
     assert callback.started == []
 
 
+def words_of(script):
+    """Return what a program prints that may import the collection."""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "collections")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()
+
+
 def test_a_signal_that_nohup_ignores_stays_ignored():
     script = (
         "import signal;"
@@ -234,11 +246,23 @@ def test_a_signal_that_nohup_ignores_stays_ignored():
         "print(*(signal.getsignal(one) in (signal.SIG_IGN, signal.SIG_DFL)"
         " for one in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "collections")},
-        capture_output=True,
-        text=True,
-        check=True,
+    assert words_of(script) == ["True", "False", "False"]
+
+
+def test_what_the_first_signal_began_is_not_cut_off_by_another():
+    """A session that is closed sends SIGTERM and SIGHUP."""
+    script = (
+        "import os, signal;"
+        "from ansible_collections.scalebench.core.plugins.plugin_utils.interrupts import *\n"
+        "for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):\n"
+        "  if not os.fork():\n"
+        "    signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+        "    signal.signal(signal.SIGINT, signal.default_int_handler); keep_interrupts()\n"
+        "    try: signal.raise_signal(number)\n"
+        "    except KeyboardInterrupt: pass\n"
+        "    for other in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):\n"
+        "      signal.raise_signal(other)\n"
+        "    os._exit(7)\n"
+        "  print(os.waitstatus_to_exitcode(os.wait()[1]))"
     )
-    assert done.stdout.split() == ["True", "False", "False"]
+    assert words_of(script) == ["7", "7", "7"]

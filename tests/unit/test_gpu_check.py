@@ -3,12 +3,15 @@
 import json
 import os
 import re
+import subprocess
 import sys
 import tarfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from live_processes import alive
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "scripts"))
@@ -28,7 +31,13 @@ SAMPLED = {"samples": 9, "sampling_seconds": 0.01, "gpus": [GPU]}
 
 
 @pytest.fixture
-def work(tmp_path):
+def work(tmp_path, monkeypatch):
+    # A trial ends all that is below this process, where other tests keep one with PyTorch.
+    others = {one.pid for one in descendants(os.getpid())}
+    monkeypatch.setattr(
+        "gpu_check.work.descendants",
+        lambda pid: [one for one in descendants(pid) if one.pid not in others],
+    )
     work = Work(sys.executable, "cpu", tmp_path / "check", 60)
     work.begin("A")
     return work
@@ -141,7 +150,22 @@ def test_whatever_happens_in_a_trial_is_its_outcome(work, run, gpu_only, verdict
     assert (outcome.verdict, outcome.words) == (verdict, words)
 
 
-def test_a_trial_beyond_its_limit_is_ended_with_all_that_it_started(work):
+@pytest.fixture
+def own_time(monkeypatch):
+    """Have seconds pass while a trial waits, and not while this test does."""
+    passed = 0.0
+
+    def sleep(seconds):
+        nonlocal passed
+        time.sleep(seconds)
+        passed += seconds
+
+    clock = SimpleNamespace(monotonic=lambda: passed, sleep=sleep)
+    monkeypatch.setattr("gpu_check.work.time", clock)
+    return clock
+
+
+def test_a_trial_beyond_its_limit_is_ended_with_all_that_it_started(work, own_time):
     # The grandchild leaves the session of its parent, as torchrun's ranks do.
     command = ["sh", "-c", "setsid sleep 300 & sleep 300"]
     began = time.monotonic()
@@ -149,6 +173,38 @@ def test_a_trial_beyond_its_limit_is_ended_with_all_that_it_started(work):
     assert (outcome.verdict, outcome.words) == (FAILED, "waited 1 s in vain for its end")
     assert time.monotonic() - began < 20
     assert [one for one in descendants(os.getpid()) if "sleep 300" in one.command] == []
+
+
+INTERRUPTED_TWICE = """
+import os, signal, sys, time
+from functools import partial
+from pathlib import Path
+import gpu_check.__main__ as check, gpu_check.work as module
+
+def trial(work):
+    process = work.start("stubborn", ["sh", "-c", "trap 'kill -2 $PPID' TERM; echo; while :; do"
+                                      " sleep 0.1; done"])
+    work.wait("its trap", lambda: process.output.read_bytes().endswith(b"\\n\\n"), 10)
+    print("started", process.pid)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+check.Work.ask = lambda *_, **__: "1.0"
+check.all_trials = lambda sizes: [module.Trial("A", "one", trial)]
+module.end_processes = partial(module.end_processes, grace=0.5)
+sys.argv = ["check", "A", "--device=cpu", "--output", sys.argv[1]]
+sys.exit(check.main())
+"""
+
+
+def test_a_second_signal_spares_nothing_that_a_trial_started(tmp_path):
+    paths = (str(ROOT / name) for name in ("scripts", "collections", "workloads"))
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_TWICE, tmp_path],
+        env={**os.environ, "PYTHONPATH": ":".join(paths)},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (130, "")
+    assert not alive(done.stdout.partition("started ")[2].split()[0])
 
 
 def test_a_command_that_fails_says_why_and_leaves_its_output(work):
@@ -179,8 +235,8 @@ def test_report_gets_no_options_of_campaigns(work, monkeypatch):
     ("seconds", "words"),
     [(-1, "the time of this part is over"), (1, "the time of this part was over after 1 s")],
 )
-def test_what_the_end_of_the_part_prevents_or_cuts_is_skipped(work, seconds, words):
-    work.until = time.monotonic() + seconds
+def test_what_the_end_of_the_part_prevents_or_cuts_is_skipped(work, own_time, seconds, words):
+    work.until = own_time.monotonic() + seconds
     slow = Trial("A", "slow", lambda work: work.command("slow", ["sleep", "60"], 30))
     outcome = attempt(slow, work)
     assert (outcome.verdict, outcome.words) == (SKIPPED, words)

@@ -1,14 +1,20 @@
 """host_ranks.py and join_ranks.py where srun starts the ranks; a shell is a stand-in for srun."""
 
 import os
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from live_processes import alive
 
 LAUNCH = Path(__file__).resolve().parents[2] / "workloads/launch"
+sys.path.insert(0, str(LAUNCH))
+
+import host_ranks
+
 # Each task has the variables of a rank, and what PMI2 talks through.
 TASKS = """\
 for n in 0 1; do
@@ -68,3 +74,36 @@ def test_a_rank_ends_with_its_task(ranks, tmp_path):
     assert "tasks ended 137 137" in done.stdout
     for rank in "01":
         assert not alive((tmp_path / rank).read_text())
+
+
+def test_a_signal_while_the_ranks_are_ended_spares_none(tmp_path):
+    job, pid = f"{tmp_path}:1", tmp_path / "pid"
+    code = "import sys, host_ranks; host_ranks.GRACE = 0.5; sys.exit(host_ranks.main())"
+    host = [sys.executable, "-c", code, f"--job={job}", "--node=n1", "--ranks=2"]
+
+    def join(rank, command):
+        place = {"SLURM_PROCID": rank, "SLURM_LOCALID": rank, "SLURM_STEP_NUM_TASKS": "2"}
+        return subprocess.Popen(
+            [sys.executable, LAUNCH / "join_ranks.py", job, "-", "20", command],
+            env={**os.environ, **place, "SLURMD_NODENAME": "n1"},
+        )
+
+    signalling = f'trap "kill $PPID" TERM; echo $$ >{pid}; while :; do sleep 0.1; done'
+    with (
+        subprocess.Popen(host, cwd=LAUNCH, stderr=subprocess.PIPE) as hosting,
+        join("0", signalling),
+    ):
+        while not (pid.exists() and pid.read_text()):
+            time.sleep(0.05)
+        with join("1", "exit 3"):
+            errors = hosting.communicate(timeout=30)[1]
+    assert (hosting.returncode, errors) == (3, b"")
+    assert not alive(pid.read_text())
+
+
+def test_a_task_that_has_not_read_how_its_rank_ended_has_gone_too():
+    ours, theirs = socket.socketpair()
+    with ours:
+        ours.sendall(b"0\n")
+        theirs.close()
+        assert host_ranks.has_gone(ours)

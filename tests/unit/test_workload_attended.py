@@ -73,6 +73,13 @@ def test_a_signal_is_returned_as_a_shell_does(tmp_path):
     assert run.returncode == 128 + signal.SIGKILL
 
 
+def test_a_signal_after_the_end_of_the_command_does_not_change_its_exit_code(tmp_path):
+    left = "(trap 'kill $PPID; exit' TERM; touch ../ready; while :; do sleep 0.1; done) &"
+    command = ["sh", "-c", f"{left} until [ -e ../ready ]; do sleep 0.1; done; exit 3"]
+    run = subprocess.run([*ATTENDED, str(tmp_path / "x"), *command], check=False)
+    assert run.returncode == 3
+
+
 @pytest.mark.parametrize("program", [ATTENDED, IN_CONTAINER])
 def test_a_missing_command_is_named(program, tmp_path):
     words = (
@@ -101,6 +108,61 @@ def test_all_descendants_end_when_the_process_outside_does(number, tmp_path):
     assert all_ended(pids)
     outside.wait(12)
     outside.stdout.close()
+
+
+SIGNALLED_AGAIN = """
+import os, signal, subprocess, sys
+import in_container
+
+def copy(*given, **options):
+    files = [os.open(os.devnull, os.O_RDONLY) for _ in range(3)]
+    os.kill(os.getpid(), signal.SIGTERM)
+    for file in files:
+        os.close(file)
+
+subprocess.call = copy
+sys.exit(in_container.main(["--copy", "mine:/x", "sh", "-c", "kill $PPID; cat; exit 3"]))
+"""
+
+
+def test_a_second_signal_closes_no_file_of_another():
+    run = subprocess.run([sys.executable, "-c", SIGNALLED_AGAIN], cwd=LAUNCH, check=False)
+    assert run.returncode == 3
+
+
+# Before it is killed, a process that ignores SIGTERM starts another one that does.
+STARTS_MORE = """
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+while not os.path.exists("../go"):
+    time.sleep(0.01)
+print(subprocess.Popen(["sleep", "60"]).pid, file=open("../pid", "w"), flush=True)
+time.sleep(60)
+"""
+KILLS_LATE = """
+import os, signal, sys, time
+import attended
+
+def kill(pid, number, kill=os.kill):
+    if number == signal.SIGKILL and not os.path.exists("pid"):
+        open("go", "w").close()
+        while not (os.path.exists("pid") and open("pid").read()):
+            time.sleep(0.01)
+    kill(pid, number)
+
+os.kill, attended.GRACE = kill, 0.5
+sys.exit(attended.main(sys.argv[1:]))
+"""
+
+
+def test_what_was_started_before_the_end_of_its_parent_is_ended_too(tmp_path):
+    command = ["sh", "-c", 'trap "" TERM; "$0" -c "$1" & exit 0', sys.executable, STARTS_MORE]
+    subprocess.run(
+        [sys.executable, "-c", KILLS_LATE, str(tmp_path / "x"), *command],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(LAUNCH)}, stdin=subprocess.DEVNULL,
+        timeout=30, check=False,
+    )  # fmt: skip
+    assert not alive((tmp_path / "pid").read_text())
 
 
 def test_a_command_waits_for_the_previous_one(tmp_path):

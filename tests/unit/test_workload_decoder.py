@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
-from ansible_collections.scalebench.core.plugins.module_utils.models import peaks
+from ansible_collections.scalebench.core.plugins.module_utils.models.flops import PEAKS, peak_of
 from torch_trainers import FOLDER, facts, fork, interpreter, losses, run
 
 from common.figures import TimedLine, figures, quantile
@@ -160,8 +160,8 @@ def test_the_peaks_of_gpus_are_those_of_the_report():
         f"print(json.dumps([len(GPUS), [peak_of_gpu(*pair) for pair in {asked!r}]]))"
     )
     count, ours = json.loads(fork("-c", program).stdout)
-    theirs = [peaks.peak_of(*pair) for pair in asked]
+    theirs = [peak_of(*pair) for pair in asked]
     assert [peak and peak[0] for peak in ours] == [
         peak and peak.flops_per_second for peak in theirs
     ]
-    assert count == len(peaks.PEAKS)
+    assert count == len(PEAKS)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import os
+import queue
+import subprocess
+import sys
+import time
 from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
-from common.batches import epoch_share
+from common.batches import _Reader, epoch_share, read_ahead
 from common.ranks import Place
 from common.report_lines import BadDataError
 from resnet50.images import image_batches, middles, read_for_evaluation
@@ -41,8 +46,8 @@ def batches(images, workers, count=5):
 
 
 def test_reader_processes_yield_the_same_batches_as_none(images):
-    alone, read_ahead = batches(images, 0), batches(images, 2)
-    assert alone == read_ahead
+    alone = batches(images, 0)
+    assert batches(images, 2) == alone
     assert [(epoch, batch) for epoch, batch, _, _ in alone] == [
         (0, 0),
         (0, 1),
@@ -52,6 +57,50 @@ def test_reader_processes_yield_the_same_batches_as_none(images):
     ]
     assert {len(pixels) for _, _, pixels, _ in alone} == {2 * 16 * 16 * 3}
     assert len({label for epoch, _, _, labels in alone if epoch == 0 for label in labels}) == 4
+
+
+KILLED = """
+import signal
+from common.batches import read_ahead
+
+def read(number, paths):
+    signal.raise_signal(signal.SIGKILL) if number == 2 else None
+
+if __name__ == "__main__":
+    list(read_ahead(read, [(number, "x" * {size}) for number in range(20)], {workers}))
+"""
+
+
+# Of 256 images the paths take 25 kB, and a pipe holds 64 KiB.
+@pytest.mark.parametrize(("workers", "size"), [(1, 10), (2, 200_000), (8, 25_000)])
+def test_a_reader_process_that_is_killed_ends_the_rank(tmp_path, workers, size):
+    """As by the kernel where memory is short; the rank would wait for its batch for ever."""
+    (tmp_path / "rank.py").write_text(KILLED.format(workers=workers, size=size))
+    done = subprocess.run(
+        [sys.executable, tmp_path / "rank.py"],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "workloads")},
+        capture_output=True, text=True, check=False, timeout=30,
+    )  # fmt: skip
+    assert "RuntimeError: a process that reads ended: exit code -9" in done.stderr
+    assert done.returncode == 1
+
+
+def test_a_reader_process_says_nothing_where_its_rank_was_killed():
+    waiting = queue.SimpleQueue()
+    reader = _Reader(bytes, waiting)
+    reader._connection.send((1 << 24,))
+    waiting.put(None)
+    reader.process.join(60)
+    assert reader.process.exitcode == 0
+
+
+def test_what_is_read_for_nobody_is_not_waited_for():
+    jobs = ((seconds,) for seconds in itertools.chain([0], itertools.repeat(20)))
+    waits = read_ahead(time.sleep, jobs, 1)
+    next(waits)
+    began = time.monotonic()
+    waits.close()
+    assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize("workers", [0, 2])

@@ -36,6 +36,12 @@ def test_the_time_counts_from_the_start_of_the_process():
     assert age(os.getpid()) > 0.5, "so that this moment is another"
 
 
+def test_a_clock_that_is_set_does_not_change_the_time_that_training_took(monkeypatch):
+    training, now = TargetTraining(options(), 100, 2), time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 3600)
+    assert training.evaluated(29, 100)[2] == pytest.approx(now, abs=0.5)
+
+
 def test_epochs_shorter_than_the_warm_up_are_refused():
     with pytest.raises(ValueError, match="are 15 iterations, no more than --warmup 15"):
         TargetTraining(options(warmup=15), 41, 2)

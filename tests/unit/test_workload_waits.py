@@ -67,8 +67,8 @@ def test_the_rank_that_is_held_back_is_named_with_its_first_step(tmp_path):
 
 
 def test_what_a_rank_computes_itself_is_no_wait(tmp_path):
-    """Rank 1 sleeps 0.2 s in the backward pass of each of two blocks; rank 0 waits for it."""
-    hook = "result.register_hook(lambda gradient: time.sleep(0.2))"
+    """Rank 1 sleeps 0.5 s in the backward pass of each of two blocks; rank 0 waits for it."""
+    hook = "result.register_hook(lambda gradient: time.sleep(0.5))"
     trainer, variables = slow_rank(tmp_path, hook, since=1)
     waits, _ = waits_of(trainer, 4, **variables)
     first, second = (sum(one["wait_seconds"][1:]) / 5 for one in waits)

@@ -6,9 +6,14 @@ The processes are spawned: one that has threads of a framework or of MPI cannot 
 from __future__ import annotations
 
 import collections
+import contextlib
 import multiprocessing
+import queue
 import random
 import signal
+import threading
+from concurrent.futures import Future
+from multiprocessing.pool import ExceptionWithTraceback
 
 from common.ranks import end_with_parent
 
@@ -53,16 +58,78 @@ def read_ahead(read, jobs, workers):
     if not workers:
         yield from (read(*job) for job in jobs)
         return
-    with multiprocessing.get_context("spawn").Pool(workers, _start_worker) as pool:
-        pending = collections.deque()
+    waiting, pending = queue.SimpleQueue(), collections.deque()
+    readers = [_Reader(read, waiting) for _ in range(workers)]
+    try:
         for job in jobs:
-            pending.append(pool.apply_async(read, job))
+            pending.append(Future())
+            waiting.put((job, pending[-1]))
             if len(pending) > AHEAD * workers:
-                yield pending.popleft().get()
-        for one in pending:
-            yield one.get()
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        for reader in readers:
+            reader.process.terminate()
+            waiting.put(None)
 
 
-def _start_worker():
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the rank gets it too, and ends its workers
+class _Reader(threading.Thread):
+    """A process that reads, and the thread that waits for it, so that training need not.
+
+    Each has a connection of its own, which the kernel closes when the process is killed. Where all
+    share queues, as with Pool and ProcessPoolExecutor, the rank may wait for ever then: for what
+    was read, for a lock that the process held, or to write the next job into a pipe that is full.
+    """
+
+    def __init__(self, read, waiting):
+        super().__init__(daemon=True)
+        self._waiting = waiting
+        spawned = multiprocessing.get_context("spawn")
+        self._connection, theirs = spawned.Pipe()
+        self.process = spawned.Process(target=_serve, args=(read, theirs), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.start()
+
+    def run(self):
+        """Have the process read what is waiting, until that is None or the process has ended."""
+        with self._connection:
+            # Nothing of a batch stays here while the next one is waited for.
+            while self._read_one():
+                pass
+
+    def _read_one(self):
+        taken = self._waiting.get()
+        if taken is None:
+            return False
+        job, answer = taken
+        try:
+            self._connection.send(job)
+            error, batch = self._connection.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            code = self.process.exitcode
+            answer.set_exception(RuntimeError(f"a process that reads ended: exit code {code}"))
+            return False
+        except Exception as unreadable:  # else it would be waited for, for ever
+            error = unreadable
+        if error:
+            answer.set_exception(error)
+        else:
+            answer.set_result(batch)
+        return True
+
+
+def _serve(read, connection):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the rank gets it too, and ends its readers
     end_with_parent()
+    # The rank has ended: where it was killed, the reason is not that nobody takes its batches.
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            job = connection.recv()
+            try:
+                told = None, read(*job)
+            except Exception as error:  # raised where its batch is waited for
+                told = ExceptionWithTraceback(error, error.__traceback__), None
+            connection.send(told)

@@ -85,7 +85,9 @@ class TargetTraining:
 
     def __init__(self, options, samples, world_size):
         # That of the process: the images were listed since, for seconds where there are many.
-        self.begin = time.time() - age(os.getpid())
+        seconds = age(os.getpid())
+        self.begin = time.time() - seconds
+        self._origin = time.monotonic() - seconds
         self.reached = None
         self.epochs, self.target = options.epochs, options.target_accuracy
         batch = options.batch_size * world_size
@@ -105,9 +107,16 @@ class TargetTraining:
             "images_per_epoch": self.steps_per_epoch * batch,
         }
 
+    def now(self):
+        """Return the time, in seconds since 1970 by the clock as it was when training began.
+
+        A clock that is set meanwhile would change the time that training took.
+        """
+        return self.begin + time.monotonic() - self._origin
+
     def evaluated(self, correct, samples):
         """Record an evaluation; return its accuracy in percent, whether training ends, the time."""
-        percent, now = accuracy(correct, samples), time.time()
+        percent, now = accuracy(correct, samples), self.now()
         if self.target is not None and percent >= self.target and self.reached is None:
             self.reached = now
         return percent, self.reached is not None, now
@@ -148,7 +157,7 @@ class EpochEvaluation:
 
     def close(self):
         """Print the total time, and the time to the target."""
-        self._print(*end_lines(time.time(), self.training))
+        self._print(*end_lines(self.training.now(), self.training))
 
     def _print(self, *lines):
         if self.place.rank == 0:

@@ -21,6 +21,8 @@ import sys
 import time
 
 GRACE = 5  # seconds between SIGTERM and SIGKILL
+ENDED = 143  # the exit code after a signal, a shell's for SIGTERM
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 PATIENCE = 60  # seconds to wait for an earlier command in the same folder
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -33,9 +35,8 @@ def main(arguments):
     folder, command = arguments[0], arguments[1:]
     # Orphans of the command become children of this process, so that they can be ended.
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    # Interrupts the wait below; without a handler the command would keep running.
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit(143))
+    for number in SIGNALS:
+        signal.signal(number, lambda *_: sys.exit(ENDED))
     with open(folder + ".lock", "w") as lock:
         if not _locked(lock):
             print("attended.py:", folder, "is still in use after", PATIENCE, "s", file=sys.stderr)
@@ -64,18 +65,21 @@ def _locked(lock):
 
 
 def _run(command, folder):
+    # An exception out of the start of the command would leave it unknown here, and running.
+    signals = []
+    for number in SIGNALS:
+        signal.signal(number, lambda received, _: signals.append(received))
     try:
         child = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL)
     except OSError as error:
         print("attended.py:", command[0] + ":", error.strerror, file=sys.stderr)
         return 127
     try:
-        _wait(child, _input())
+        _wait(child, _input(), signals)
+        signalled = bool(signals)
     finally:
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
         _end_descendants(child)
-    code = child.returncode
+    code = ENDED if signalled else child.returncode
     if code is None:
         return 1
     return code if code >= 0 else 128 - code
@@ -87,8 +91,8 @@ def _input():
     return [0] if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) else []
 
 
-def _wait(child, inputs):
-    while child.poll() is None:
+def _wait(child, inputs, signals):
+    while child.poll() is None and not signals:
         readable, _, _ = select.select(inputs, [], [], 0.2)
         if readable and not os.read(0, 4096):
             return
@@ -96,16 +100,20 @@ def _wait(child, inputs):
 
 def _end_descendants(child):
     for number in (signal.SIGTERM, signal.SIGKILL):
-        for pid in _descendants(os.getpid()):
-            # Those of another account, as of sudo, may not be signalled.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, number)
+        left, signalled = _descendants(os.getpid()), set()
         deadline = time.monotonic() + GRACE
-        while _descendants(os.getpid()) and time.monotonic() < deadline:
+        while left and time.monotonic() < deadline:
+            # In each round, for those that were started since the last one.
+            for pid in set(left) - signalled:
+                # Those of another account, as of sudo, may not be signalled.
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, number)
+            signalled.update(left)
             time.sleep(0.05)
             # Orphans are reaped after the command: waiting for any child must not take its code.
             while child.poll() is not None and _reaped():
                 pass
+            left = _descendants(os.getpid())
     if child.poll() is None:
         print("attended.py: process", child.pid, "goes on after SIGKILL", file=sys.stderr)
 

@@ -29,8 +29,8 @@ SIGNALLED = 128  # plus the signal's number: a shell's status for a process that
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-class EndedError(Exception):
-    """This process received a signal to end, or its daemon is refused."""
+class RefusedError(Exception):
+    """The daemon is refused."""
 
 
 def main():
@@ -44,8 +44,6 @@ def main():
     parser.add_argument("--patience", type=float, default=60, help="seconds to wait for the ranks")
     parser.add_argument("launcher", nargs="*", help="its command, on the leading node")
     options = parser.parse_args()
-    for number in SIGNALS:
-        signal.signal(number, end)
     starter = options.launcher[0] if options.ranks and options.launcher else "ssh"
     if options.launcher and not shutil.which(starter):
         text = "launch error: {}, which starts ranks, is not in PATH: {}"
@@ -56,6 +54,10 @@ def main():
     except OSError as error:
         print("launch error: another process waits for the ranks of", options.job, "here:", error)
         return 1
+    signals = []
+    # An exception would leave a process that was just started, or is to be killed, running.
+    for number in SIGNALS:
+        signal.signal(number, lambda received, _: signals.append(received))
     # Open MPI's daemons on one machine would remove each other's files, and some would crash.
     # A short name, as names of sockets below it have 107 bytes.
     temporary = tempfile.mkdtemp(prefix="mpi-")
@@ -65,21 +67,14 @@ def main():
         if options.launcher:
             environment = launcher_environment(options, ssh) if ssh else srun_environment()
             children.start(launcher_name(options), options.launcher, environment)
-        return serve(listener, children, options)
-    except EndedError:
+        return serve(listener, children, options, signals)
+    except RefusedError:
         return 1
     finally:
         children.end()
         shutil.rmtree(temporary, ignore_errors=True)
         if ssh:
             os.remove(ssh)
-
-
-def end(_number, _frame):
-    """Raise the exception that ends the children, once."""
-    for number in SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
-    raise EndedError
 
 
 def write_ssh_wrapper():
@@ -120,9 +115,10 @@ def srun_environment():
     return {"SLURM_JOB_ID": os.environ.get("SCALEBENCH_SLURM_JOB", "")}
 
 
-def serve(listener, children, options):
+def serve(listener, children, options, signals):
     """Accept one daemon or the ranks; wait until the launcher, on other nodes these, have ended.
 
+    :param signals: receives the signals to end.
     :returns: the exit status.
     """
     selector = selectors.DefaultSelector()
@@ -131,13 +127,13 @@ def serve(listener, children, options):
     expected = options.ranks or 1
     limit = time.monotonic() + options.patience
     joined, told = {}, set()
-    while True:
+    while not signals:
         for key, _ in selector.select(0.1):
             if key.fileobj is listener:
                 joined.update(accept(listener, children, selector, options))
                 if len(joined) == expected:
                     selector.unregister(listener)
-            elif not key.fileobj.recv(1):
+            elif has_gone(key.fileobj):
                 selector.unregister(key.fileobj)
                 children.terminate(joined[key.fileobj])
         ended = children.ended()
@@ -154,6 +150,15 @@ def serve(listener, children, options):
         if not lead and len(joined) < expected and time.monotonic() > limit:
             print(absence(options))
             return 1
+    return 1
+
+
+def has_gone(connection):
+    """Return whether ``join_ranks.py`` has ended, which sends nothing more."""
+    try:
+        return not connection.recv(1)
+    except ConnectionResetError:  # with what it was told unread
+        return True
 
 
 def launcher_name(options):
@@ -195,14 +200,14 @@ def shell_status(name, status):
 def refuse_between_local_nodes(name, options):
     """End where ranks would wait for each other: Open MPI 5 tells nodes by their host names.
 
-    :raises EndedError: several nodes have this machine's name.
+    :raises RefusedError: several nodes have this machine's name.
     """
     peers = json.loads(options.peers) if options.peers else []
     several = sum(len(group["nodes"]) for group in peers) != 1
     if name == "prted" and several and options.job.startswith("127."):
         text = "launch error: {}: Open MPI 5 (mpirun --version) does not connect ranks between"
         print(text.format(options.node), "nodes of one machine: use version 4, or one node")
-        raise EndedError
+        raise RefusedError
 
 
 def accept(listener, children, selector, options):

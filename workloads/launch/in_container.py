@@ -7,7 +7,6 @@ The other end is attended.py in the container: when this program ends, even by S
 runs there. Standard library only; runs on Python 3.5, which Ubuntu 16.04 has.
 """
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -23,13 +22,9 @@ def main(command):
         print("usage: in_container.py [--copy CONTAINER:FOLDER] COMMAND...", file=sys.stderr)
         return 2
     reading, writing = os.pipe()
-
-    def leave(*_):
-        with contextlib.suppress(OSError):
-            os.close(writing)
-
-    # The client must not inherit the end that is to be closed.
-    os.set_inheritable(writing, False)
+    # The end that is to be closed; the client does not inherit it. A file is closed only once,
+    # however many signals come: by then its number may be that of another.
+    held = os.fdopen(writing, "wb", 0)
     try:
         client = subprocess.Popen(command, stdin=reading)
     except OSError as error:
@@ -37,7 +32,7 @@ def main(command):
         return 127
     os.close(reading)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, leave)
+        signal.signal(number, lambda *_: held.close())
     code = client.wait()
     if copied:
         # Without the files the training is as good; only its transport is not recorded.

@@ -20,28 +20,20 @@ GRACE = 5  # seconds between SIGTERM and SIGKILL
 SERVER_GRACE = 30  # seconds that servers have to end by themselves after the others
 
 
-class EndedError(Exception):
-    """This process received a signal to end."""
-
-
 def main():
     """Start the processes and wait for them; return the exit status."""
+    signals = []
+    # An exception out of the start of a process would leave it unknown here, and running.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, end)
+        signal.signal(number, lambda received, _: signals.append(received))
     running = {}
     try:
         for described in map(json.loads, sys.argv[1:]):
-            running[described["name"]] = (start(described), described.get("serves", False))
-        return wait(running)
-    except EndedError:
-        return 1
+            if not signals:
+                running[described["name"]] = (start(described), described.get("serves", False))
+        return wait(running, signals)
     finally:
         finish([process for process, _ in running.values()])
-
-
-def end(_number, _frame):
-    """Raise the exception that ends the processes."""
-    raise EndedError
 
 
 def start(described):
@@ -53,13 +45,14 @@ def start(described):
     )
 
 
-def wait(running):
-    """Wait until all but the servers have ended, or a process has failed.
+def wait(running, signals):
+    """Wait until all but the servers have ended, a process has failed, or a signal has come.
 
     :param running: by name, the process and whether it is a server.
+    :param signals: receives the signals to end.
     """
     servers_until = None
-    while True:
+    while not signals:
         states = {name: process.poll() for name, (process, _) in running.items()}
         for name, status in states.items():
             if status:
@@ -74,6 +67,7 @@ def wait(running):
             if time.monotonic() > servers_until:
                 return 0
         time.sleep(0.1)
+    return 1
 
 
 def finish(processes):

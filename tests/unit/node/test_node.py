@@ -27,6 +27,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.processes imp
     read_process,
     unit_of,
 )
+from live_processes import alive
 
 SUPERVISE = """
 import json, sys
@@ -52,8 +53,19 @@ def supervise(tmp_path, script, timeout=0, stall=0, memory=0, patience=0, given=
     )  # fmt: skip
 
 
+@pytest.fixture
+def first(monkeypatch):
+    """Return a function that has supervisors run some code before they begin."""
+
+    def run_first(code):
+        start = 'sys.path.insert(0, "collections")\n'
+        monkeypatch.setitem(globals(), "SUPERVISE", SUPERVISE.replace(start, start + code))
+
+    return run_first
+
+
 def answer(process):
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=120)
     return json.loads(out)
 
 
@@ -61,7 +73,7 @@ def marked(tmp_path):
     return [process.pid for process, _ in runs.marked(str(tmp_path))]
 
 
-def wait_until(condition, patience=10):
+def wait_until(condition, patience=60):
     end = time.monotonic() + patience
     while not condition():
         assert time.monotonic() < end, "it did not come about"
@@ -167,7 +179,7 @@ def test_a_missing_launcher_is_a_failed_launch(tmp_path):
 
 
 def test_the_time_limit_ends_the_whole_tree(tmp_path):
-    done = answer(supervise(tmp_path, "setsid sleep 99 & sleep 98", timeout=0.5))
+    done = answer(supervise(tmp_path, "setsid sleep 99 & sleep 98", timeout=2))
     assert (done["ending"], done["exit_code"]) == ("timeout", None)
     assert done["ended"] >= 2
     assert marked(tmp_path) == []
@@ -196,7 +208,7 @@ def test_a_controller_that_goes_away_ends_the_run(tmp_path):
     wait_until(lambda: len(marked(tmp_path)) >= 3)
     supervisor.stdout.close()
     wait_until(lambda: not marked(tmp_path))
-    supervisor.wait(timeout=10)
+    supervisor.wait(timeout=60)
 
 
 def test_a_controller_that_says_nothing_or_closes_its_pipe_ends_the_run(tmp_path):
@@ -223,13 +235,111 @@ def test_sigterm_to_the_supervisor_ends_the_run(tmp_path):
     assert marked(tmp_path) == []
 
 
+# When it has stopped to watch, and has ended nothing yet.
+SIGNALLED = """
+import contextlib, os, signal
+from ansible_collections.scalebench.core.plugins.module_utils.node import supervise as module
+
+@contextlib.contextmanager
+def then_signalled(watching=module._signals_raise):
+    with watching():
+        yield
+    os.kill(os.getpid(), signal.SIGTERM)
+
+module._signals_raise = then_signalled
+"""
+
+
+def test_a_signal_after_the_watch_does_not_spare_what_the_launcher_left(tmp_path, first):
+    first(SIGNALLED)
+    outcome = answer(supervise(tmp_path, "setsid sleep 93 & exit 0"))
+    assert (outcome["ending"], outcome["ended"]) == ("ok", 1)
+    assert marked(tmp_path) == []
+
+
+# The second one comes when the first has interrupted the end of the watch.
+SIGNALLED_TWICE = """
+import os, signal
+from ansible_collections.scalebench.core.plugins.module_utils.node import supervise as module
+watch, end_processes, set_signal = module._watch, module.end_processes, signal.signal
+
+def watched(*given):
+    told = watch(*given)
+    signal.signal = signalled
+    return told
+
+def signalled(number, handler):
+    signal.signal = set_signal
+    os.kill(os.getpid(), signal.SIGTERM)
+    return set_signal(number, handler)
+
+def signalled_again(find):
+    os.kill(os.getpid(), signal.SIGHUP)
+    return end_processes(find)
+
+module._watch, module.end_processes = watched, signalled_again
+"""
+
+
+def test_a_second_signal_does_not_spare_what_the_launcher_left(tmp_path, first):
+    first(SIGNALLED_TWICE)
+    outcome = answer(supervise(tmp_path, "setsid sleep 93 & exit 0"))
+    assert (outcome["ending"], outcome["ended"]) == ("interrupted", 1)
+    assert marked(tmp_path) == []
+
+
+# Before a handler would raise.
+SIGNALLED_BEFORE = """
+import os, signal
+from ansible_collections.scalebench.core.plugins.module_utils.node import supervise as module
+
+def signalled(watching=module._signals_raise):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return watching()
+
+module._signals_raise = signalled
+"""
+
+
+def test_a_signal_before_the_watch_is_not_lost(tmp_path, first):
+    first(SIGNALLED_BEFORE)
+    assert supervise(tmp_path, "touch begun").wait(timeout=60) == -signal.SIGTERM
+    assert not (tmp_path / "begun").exists()
+
+
+KILLED_EARLY = """
+import os, signal, time
+from pathlib import Path
+from ansible_collections.scalebench.core.plugins.module_utils.node import supervise as module
+end_with_parent = module.end_with_parent
+
+def late(supervisor):
+    Path("pid").write_text(str(os.getpid()))
+    os.kill(supervisor, signal.SIGKILL)
+    while os.getppid() == supervisor:
+        time.sleep(0.01)
+    end_with_parent(supervisor)
+
+module.end_with_parent = late
+"""
+
+
+def test_nothing_is_started_for_a_supervisor_that_is_killed_meanwhile(tmp_path, first):
+    first(KILLED_EARLY)
+    supervisor = supervise(tmp_path, "touch begun; exec sleep 97")
+    assert supervisor.wait(timeout=60) == -signal.SIGKILL
+    pid = int((tmp_path / "pid").read_text())
+    wait_until(lambda: (tmp_path / "begun").exists() or not alive(pid))
+    assert not (tmp_path / "begun").exists()
+
+
 def test_strays_are_recognised_by_their_mark_and_only_they_are_ended(tmp_path):
     mine = subprocess.Popen(["sleep", "92"], env={RUN_VARIABLE: f"{tmp_path}/runs/a"})
     other = subprocess.Popen(["sleep", "91"], env={RUN_VARIABLE: f"{tmp_path}-other/runs/a"})
     try:
         wait_until(lambda: marked(tmp_path) == [mine.pid])
         assert [process.pid for process in runs.end_strays(str(tmp_path))] == [mine.pid]
-        assert mine.wait(timeout=5) == -signal.SIGTERM
+        assert mine.wait(timeout=30) == -signal.SIGTERM
         assert other.poll() is None
     finally:
         other.kill()
@@ -279,7 +389,9 @@ def test_devices_of_a_node_are_held_side_by_side_but_not_twice_nor_with_the_whol
     assert runs.busy_with(node) is None
 
 
-def test_checking_who_holds_the_node_does_not_block_it(tmp_path):
+def test_checking_who_holds_the_node_does_not_block_it(tmp_path, monkeypatch):
+    # A thread that looks all the time may have to wait for a core in the middle of it.
+    monkeypatch.setattr(runs, "_PATIENCE", 60)
     stop = threading.Event()
 
     def look():
@@ -370,12 +482,11 @@ supervise.end_processes = partial(processes.end_processes, grace=0.3)
 """
 
 
-def test_a_process_that_sigkill_does_not_end_is_named_in_the_record(tmp_path, monkeypatch):
-    start = 'sys.path.insert(0, "collections")\n'
-    monkeypatch.setitem(globals(), "SUPERVISE", SUPERVISE.replace(start, start + UNENDED))
-    told = answer(supervise(tmp_path, "exec sleep 30", timeout=0.5))
+def test_a_process_that_sigkill_does_not_end_is_named_in_the_record(tmp_path, first):
+    first(UNENDED)
+    told = answer(supervise(tmp_path, "exec sleep 30", timeout=2))
     assert (told["ending"], told["ended"]) == ("timeout", 1)
-    reason = r"not done after 0.5 s; still alive 0 s after SIGKILL: \d+ \(sleep 30, state S\): in "
+    reason = r"not done after 2 s; still alive 0 s after SIGKILL: \d+ \(sleep 30, state S\): in "
     assert re.match(reason, told["reason"])
 
 
@@ -432,7 +543,7 @@ def test_processes_are_read_with_children_and_environment():
         assert child.pid in [process.pid for process in descendants(os.getpid())]
     finally:
         end_processes(lambda: [p for p in descendants(os.getpid()) if p.pid == child.pid])
-    assert child.wait(timeout=5) == -signal.SIGTERM
+    assert child.wait(timeout=30) == -signal.SIGTERM
 
 
 @pytest.mark.parametrize("ignoring", [False, True])
@@ -454,6 +565,19 @@ def test_processes_that_take_long_to_find_are_signalled_before_they_are_given_up
             child.kill()
     assert ended.pid == child.pid
     assert child.returncode == -(signal.SIGKILL if ignoring else signal.SIGTERM)
+
+
+def test_what_is_started_while_nothing_is_found_is_ended_too():
+    """By a process that has ended: so does one that goes to the background at its end."""
+    started = []
+
+    def find():
+        found = [read_process(one.pid) for one in started if one.poll() is None]
+        if not started:
+            started.append(subprocess.Popen(["sleep", "60"]))
+        return found
+
+    assert [one.pid for one in end_processes(find)] == [started[0].pid]
 
 
 def test_what_ends_while_others_are_found_slowly_is_not_given_up(monkeypatch):

@@ -120,7 +120,7 @@ sampler.end_with_parent = lambda: time.sleep(0.1) or os.abort()
 
 @pytest.mark.parametrize("crashes", [CRASHES, CRASHES_EARLY])
 def test_a_driver_that_crashes_costs_its_samples_alone(tmp_path, crashes):
-    told = supervise(tmp_path, "sleep 2", sampler=crashes)
+    told = supervise(tmp_path, "sleep 3", sampler=crashes)
     assert (told["ending"], told["reason"], told["ended"]) == ("ok", "", 0)
     reason = "not sampled: the process that calls NVML crashed or was ended"
     assert told["telemetry"]["gpu"] == reason
@@ -155,7 +155,7 @@ os.fork = os.abort
 
 
 def test_a_node_without_a_driver_has_no_process_for_it(tmp_path):
-    told = supervise(tmp_path, "sleep 1", sampler=NO_DRIVER)
+    told = supervise(tmp_path, "sleep 2", sampler=NO_DRIVER)
     assert (told["ending"], told["reason"]) == ("ok", "")
     assert told["telemetry"]["samples"] > 2
     assert not {"gpu", "gpus"} & set(told["telemetry"])
@@ -248,7 +248,7 @@ def test_another_process_is_found_and_is_not_our_own(tmp_path):
         text=True,
     )
     telemetry = supervise(tmp_path, f"touch {tmp_path}/begun; {wait % 'done'}")["telemetry"]
-    taken = float(other.communicate(timeout=30)[0])
+    taken = float(other.communicate(timeout=60)[0])
     cpu = telemetry["cpu"]
     assert cpu["own_seconds"] < taken / 2
     assert cpu["busy_seconds"] - cpu["own_seconds"] > 0.8 * taken
@@ -280,8 +280,9 @@ def test_the_counters_of_this_machine_grow_with_what_is_done():
 
 
 def test_the_gauges_of_this_machine_are_plausible():
-    found = gauges([])
-    assert found["load"] == pytest.approx(os.getloadavg()[0], abs=0.5)
+    # It changes every five seconds, on a busy machine by more than its last digit.
+    before, found, after = os.getloadavg()[0], gauges([]), os.getloadavg()[0]
+    assert found["load"] in (pytest.approx(before, abs=0.01), pytest.approx(after, abs=0.01))
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**20
     assert 0 < found["memory_used_mib"] < total
 

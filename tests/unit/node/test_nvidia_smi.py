@@ -133,7 +133,7 @@ def verdicts_here(profile):
         "cuda": {"code": 0, "devices": int(profile[0]), "error": ""},
         "xid": [],
     }
-    rows = gpu_checks({"node1": node}, {"gpus": int(profile[0])})
+    rows = gpu_checks({"node1": {**node, "expected": {"gpus": int(profile[0])}}})
     return [(row["check"], row["verdict"]) for row in rows if row["verdict"] in ("fail", "warn")]
 
 

@@ -57,6 +57,9 @@ def keep_interrupts() -> None:
 
     def interrupted(number, frame):
         if os.getpid() == process:
+            # A closed session sends both: what the first one began would be cut off.
+            for other in (signal.SIGTERM, signal.SIGHUP):
+                signal.signal(other, signal.SIG_IGN)
             timer = threading.Timer(PATIENCE_SECONDS, _end, [leaving])
             timer.daemon = True
             timer.start()
@@ -70,7 +73,6 @@ def keep_interrupts() -> None:
 
     def ended(number, frame):
         if os.getpid() == process:
-            signal.signal(number, signal.SIG_IGN)
             interrupted(signal.SIGINT, frame)
         else:
             signal.signal(number, signal.SIG_DFL)

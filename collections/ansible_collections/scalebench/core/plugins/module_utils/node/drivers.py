@@ -11,10 +11,10 @@ from typing import Any, Dict, List, Optional, Sequence, TypedDict, Union
 
 from .programs import run_program
 
-__all__ = ["LIBRARY_FOLDERS", "cuda_state", "driver", "gpu_direct", "pci_devices", "version_code"]
+__all__ = ["cuda_state", "driver", "gpu_direct", "pci_devices", "version_code"]
 
 # Folders of Debian and Ubuntu, of the RHEL family, and of a .run file on either.
-LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64")
+_LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64")
 _LIBRARY = "libnvidia-ml.so."
 # Runs in a process of its own: cuInit may hang or crash, and sees the GPUs of its first call only.
 _CUDA = """
@@ -76,7 +76,7 @@ def _digits(path: str, name: str) -> str:
 
 def driver(
     sysfs: str = "/sys",
-    folders: Sequence[str] = LIBRARY_FOLDERS,
+    folders: Sequence[str] = _LIBRARY_FOLDERS,
     uninstaller: str = "/usr/bin/nvidia-uninstall",
 ) -> Dict[str, Union[str, bool, None]]:
     """Return the versions of the driver's libraries and of its kernel module.

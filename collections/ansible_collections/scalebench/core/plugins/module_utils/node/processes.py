@@ -118,9 +118,14 @@ def adopt_orphans() -> None:
     _PRCTL(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def end_with_parent() -> None:
-    """Have the kernel send SIGTERM to this process when its parent dies, also by SIGKILL."""
+def end_with_parent(parent: Optional[int] = None) -> None:
+    """Have the kernel send SIGTERM to this process when its parent dies, also by SIGKILL.
+
+    :param parent: its pid; if it died before the kernel was asked, the signal is sent here.
+    """
     _PRCTL(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    if parent not in (None, os.getppid()):
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def is_there(pid: int) -> bool:
@@ -238,9 +243,11 @@ def end_processes(find: Callable[[], List[Process]], grace: float = 5.0) -> List
         left = [process for process in find() if (process.pid, process.start) not in refused]
         # Two empty rounds: a process forked during a round by one that ended is seen in the next.
         nothing = 0 if left else nothing + 1
-        if nothing > bool(signalled):
+        if nothing > 1:
             return list(signalled.values())
-        if left and now - killed > grace:
+        if nothing:
+            continue
+        if now - killed > grace:
             names = ", ".join(f"{one.pid} ({one.command}, state {one.state})" for one in left)
             raise ValueError(
                 f"still alive {grace:.0f} s after SIGKILL: {names}: in state D a driver or a file"

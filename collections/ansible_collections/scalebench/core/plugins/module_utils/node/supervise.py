@@ -22,6 +22,7 @@ __all__ = ["BEATS", "supervise", "telling_line"]
 
 BEATS = 3
 
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _TAIL = 65536
 _FAR_BACK = "the last words are in a line that begins more than 64 KiB before the end"
 _ERROR = re.compile(r"\b([A-Za-z_][\w.]*(Error|Exception)|error|fatal)\s*:\s*\S", re.IGNORECASE)
@@ -114,7 +115,9 @@ def supervise(
 
     launcher: Optional[subprocess.Popen[bytes]] = None
     exit_code = None
-    with open(create(log), "w+b") as output, contextlib.ExitStack() as unheeded:
+    # Around the watch, which leaves signals ignored: between it and the end of what it watched none
+    # may end this process. Before it they do what they did: one that is ignored there is lost.
+    with open(create(log), "w+b") as output, _signals_put_back():
         try:
             with _signals_raise():
                 try:
@@ -127,7 +130,6 @@ def supervise(
         except _InterruptedError as error:
             ending, reason = "interrupted", str(error)
         finally:
-            unheeded.enter_context(_signals_ignored())
             try:
                 left, stuck = end_processes(lambda: _below(sampler)), ""
             except ValueError as error:
@@ -164,9 +166,10 @@ def _started(
 
     :raises OSError: it cannot be started.
     """
+    supervisor = os.getpid()
 
     def die_with_us() -> None:
-        end_with_parent()
+        end_with_parent(supervisor)
         if memory_mib:
             # Limits private writable memory, getrlimit(2); RLIMIT_AS would include libraries.
             resource.setrlimit(resource.RLIMIT_DATA, (memory_mib << 20, memory_mib << 20))
@@ -335,22 +338,28 @@ def _pidfd(pid: int) -> Optional[int]:
 
 @contextlib.contextmanager
 def _signals_raise() -> Any:
+    """Have the first signal raise; after it, as after the block, all are ignored."""
+
     def interrupt(number: int, _frame: Any) -> None:
+        _ignore_signals()
         raise _InterruptedError(f"the supervisor got {signal.Signals(number).name}")
 
-    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    before = {number: signal.signal(number, interrupt) for number in numbers}
+    for number in _SIGNALS:
+        signal.signal(number, interrupt)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        _ignore_signals()
+
+
+def _ignore_signals() -> None:
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 @contextlib.contextmanager
-def _signals_ignored() -> Any:
-    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+def _signals_put_back() -> Any:
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
     try:
         yield
     finally:
