@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -49,10 +50,10 @@ class ActionModule(ControllerAction):
         Ends with ansible-playbook, also by SIGKILL, and then cancels a job of ours: it would start
         and hold its nodes for nobody.
         """
-        began, parent = time.monotonic(), os.getppid()
+        began, playbook = time.monotonic(), _playbook()
         if args["own"]:
-            before_signal(signal.SIGTERM, lambda: _cancel_without(parent, args["job"]))
-        end_with_parent()
+            before_signal(signal.SIGTERM, lambda: _cancel_without(playbook, args["job"]))
+        end_with_parent(playbook)
         job, found = self._wait(args["job"])
         waited = round(time.monotonic() - began, 1)
         planned = args["again"] or campaign_files.planned_nodes(
@@ -109,6 +110,8 @@ def _place(job):
             f"Slurm job {job}: Slurm does not know it; for one of an array give its own number, as"
             " squeue --format=%A prints it"
         )
+    if not found.state.strip():
+        raise NoAnswerError(f"Slurm says no state of job {job}")
     if not (found.runs or found.waits):
         raise ValueError(f"Slurm job {job} ended before it had nodes: {found.state}")
     if found.stuck:
@@ -126,9 +129,15 @@ def _pending(partition):
     return []
 
 
-def _cancel_without(parent, job):
+def _playbook():
+    """Return the pid of ansible-playbook, whose worker this process is."""
+    playbook = multiprocessing.parent_process()
+    return playbook.pid if playbook else os.getppid()
+
+
+def _cancel_without(playbook, job):
     """Cancel the job if the ansible-playbook that would do so is gone."""
-    if os.getppid() != parent:
+    if os.getppid() != playbook:
         with suppress(OSError, subprocess.SubprocessError):
             cancel([job])
 

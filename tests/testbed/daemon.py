@@ -22,7 +22,7 @@ FOLDER = ROOT / ".state/testbed/daemon"
 ARGUMENTS = ("--iptables=false", "--ip6tables=false", "--ip-forward=false", "--bridge=none")
 
 
-def ensure(patience: float = 30.0) -> None:
+def ensure(patience: float = 120.0) -> None:
     """Install the programs of a testbed and start a daemon if none runs.
 
     :raises TestbedError: no daemon runs and only root may start one, or it fails to start.
@@ -64,7 +64,7 @@ def _start(patience: float) -> None:
         time.sleep(0.2)
 
 
-def end(patience: float = 30.0) -> None:
+def end(patience: float = 120.0) -> None:
     """Stop the daemon if it was started here, no other process uses it and no container is left."""
     pid = running_pid(FOLDER / "pid", "dockerd")
     try:

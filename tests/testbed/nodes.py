@@ -91,7 +91,7 @@ def archive(files: dict[str, tuple[int, str]], *private_folders: str) -> bytes:
     return out.getvalue()
 
 
-def wait(config: Settings, nodes: dict[str, str], patience: float = 60.0) -> None:
+def wait(config: Settings, nodes: dict[str, str], patience: float = 180.0) -> None:
     """Wait until sshd answers on every node.
 
     :raises TestbedError: a node does not answer in time; names its log.

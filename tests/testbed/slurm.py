@@ -75,7 +75,7 @@ def _munge_key(config: Settings) -> str:
     return path.read_text()
 
 
-def _wait(config: Settings, patience: float = 60.0) -> None:
+def _wait(config: Settings, patience: float = 180.0) -> None:
     login = nodes.container(config, LOGIN)
     count = len(config.nodes)
     end = time.monotonic() + patience

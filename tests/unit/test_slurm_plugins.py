@@ -1,8 +1,8 @@
 """The doors to Slurm, with stand-ins of its programs on PATH that say what Debian's 22.05 says."""
 
+import itertools
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -119,6 +119,10 @@ def test_slurm_is_not_asked_about_an_exit_code_of_the_command(connection, slurm)
 
 @pytest.fixture
 def impatient(monkeypatch):
+    """Have patience for a second look, however long the first one takes on a busy machine."""
+    looks = itertools.count()
+    clock = SimpleNamespace(monotonic=lambda: 0.2 * next(looks), sleep=time.sleep)
+    monkeypatch.setattr(carried, "time", clock)
     monkeypatch.setattr(carried, "AWAY_PATIENCE", 0.6)
     monkeypatch.setattr(carried, "CREATE_PATIENCE", 0.6)
     monkeypatch.setattr(carried, "AWAY_PAUSE", 0.1)
@@ -299,7 +303,8 @@ def test_a_job_is_tried_and_then_submitted(slurm, tmp_path):
 
 def test_a_job_that_slurm_took_before_the_playbook_was_ended_is_cancelled(slurm, tmp_path):
     (tmp_path / "taken").mkdir()
-    slurm.says("sbatch", f"touch {tmp_path}/taken/job; sleep 1; echo 7")
+    answers = f"until [ -e {tmp_path}/signalled ]; do sleep 0.05; done; echo 7"
+    slurm.says("sbatch", f"touch {tmp_path}/taken/job; {answers}")
     slurm.says("scancel", "")
     worker = os.fork()
     if not worker:
@@ -309,6 +314,7 @@ def test_a_job_that_slurm_took_before_the_playbook_was_ended_is_cancelled(slurm,
     while not (tmp_path / "taken/job").exists():
         time.sleep(0.01)
     os.kill(worker, signal.SIGTERM)
+    (tmp_path / "signalled").touch()
     assert os.WTERMSIG(os.waitpid(worker, 0)[1]) == signal.SIGTERM
     assert slurm.calls() == ["sbatch --parsable", "scancel 7"]
 
@@ -497,6 +503,15 @@ def test_an_unanswered_question_costs_no_place_in_the_queue(slurm, tmp_path, mon
     ]  # fmt: skip
 
 
+def test_a_row_without_a_state_is_no_answer(slurm, tmp_path):
+    slurm.says(
+        "squeue",
+        f"""[ -e {tmp_path}/asked ] && echo '{JOB}' || echo '|None|N/A|n1|1:00:00|batch|7'
+        touch {tmp_path}/asked""",
+    )
+    assert len(run("slurm_nodes", {"job": "7"})["nodes"]) == 2
+
+
 def test_a_job_that_slurm_does_not_know_is_not_waited_for(slurm):
     slurm.says("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1")
     with pytest.raises(Exception, match="Slurm job 7: Slurm does not know it"):
@@ -524,11 +539,10 @@ sys.path.insert(0, {tests!r})
 from ansible.plugins.loader import init_plugin_loader
 init_plugin_loader()
 from test_slurm_plugins import run
-child = os.fork()
-if child:
-    print(child, flush=True)
-    time.sleep(60)
+if os.fork():
+    time.sleep(120)
 else:
+    print(os.getpid(), flush=True)
     run("slurm_nodes", {{"job": "7", "own": {own}}})
 """
 
@@ -542,17 +556,43 @@ def test_nobody_waits_for_a_killed_playbook_and_its_job_is_cancelled(slurm, own,
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]
     ) as process:
+        child = int(process.stdout.readline())
         end = time.monotonic() + 60
         while not any("PENDING" in call for call in slurm.calls()):
             assert time.monotonic() < end and process.poll() is None
             time.sleep(0.1)
-        child = int(process.stdout.readline())
         process.kill()
-        left = not select.select([process.stdout], [], [], 20)[0]
-        if left:
+        try:
+            # What the waiting one says of the queue may come before the end.
+            process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
             os.kill(child, signal.SIGKILL)
-        assert not left
+            raise
     assert [call for call in slurm.calls() if call.startswith("scancel")] == cancelled
+
+
+# A worker that begins to wait when its ansible-playbook is gone already.
+LATE = """
+import multiprocessing, sys
+from types import SimpleNamespace
+sys.path.insert(0, {tests!r})
+from ansible.plugins.loader import init_plugin_loader
+init_plugin_loader()
+from test_slurm_plugins import run
+multiprocessing.parent_process = lambda: SimpleNamespace(pid=1 << 22)
+run("slurm_nodes", {{"job": "7", "own": True}})
+"""
+
+
+def test_nobody_begins_to_wait_for_a_playbook_that_is_gone(slurm):
+    slurm.says("squeue", "echo 'PENDING|Priority|N/A||INVALID|batch|7'")
+    slurm.says("scancel", "")
+    code = LATE.format(tests=str(Path(__file__).parent))
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parents[2], timeout=60, check=False
+    )
+    assert done.returncode == -signal.SIGTERM
+    assert slurm.calls() == ["scancel 7"]
 
 
 def test_a_job_that_ends_in_the_queue_is_an_error(slurm):
@@ -600,6 +640,21 @@ def test_a_signal_gives_the_job_back_and_ends_the_process(slurm, number):
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(number)
         assert process.wait(timeout=30) == -number
+    assert slurm.calls() == ["scancel 7"]
+
+
+def test_a_job_is_given_back_although_ctrl_c_ends_the_program_that_does_so(slurm, monkeypatch):
+    def interrupted(_jobs):
+        raise KeyboardInterrupt
+
+    slurm.says("scancel", "")
+    plugin = callback_loader.get("allocations")
+    task = SimpleNamespace(action="slurm_job")
+    plugin.v2_runner_on_ok(SimpleNamespace(task=task, result={"job": "7", "own": True}))
+    with monkeypatch.context() as meanwhile, pytest.raises(KeyboardInterrupt):
+        meanwhile.setitem(plugin.give_back.__globals__, "cancel", interrupted)
+        plugin.v2_playbook_on_stats(None)
+    plugin.give_back()
     assert slurm.calls() == ["scancel 7"]
 
 
@@ -678,6 +733,7 @@ def test_a_node_that_is_gone_is_replaced_by_one_of_its_hardware(slurm, tmp_path,
         (f"echo '{JOB.replace('RUNNING', 'SUSPENDED')}'", False),
         (f"echo '{JOB.replace('RUNNING', 'COMPLETING')}'", False),
         (f"echo '{JOB.replace('RUNNING', 'TIMEOUT')}'", True),
+        (f"echo '{JOB.replace('RUNNING', ' ')}'", False),
         ("echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1", True),
         ("echo 'Unable to contact slurm controller' >&2; exit 1", False),
     ],

@@ -319,6 +319,18 @@ def test_slurmctld_says_why_a_job_is_ending(state, reason, found):
     assert answers.described("slurm_load_jobs error: Invalid job id specified") is None
 
 
+@pytest.mark.parametrize("empty", ["", " ", "\t "])
+def test_an_empty_state_is_none_and_ends_nothing(empty):
+    line = f"JobId=5 JobState={empty} Reason=None ExitCode=1:0 NodeList=n1"
+    assert answers.described(line) is None
+    assert answers.accounted(f"5|batch|{empty}|0:0|n1", "5") is None
+    told = "srun: error: n1: task 0: Killed\n"
+    record = answers.Recorded(empty, "0:0", "n1", "sacct")
+    assert answers.end_of_step("5", "n1", 137, told, "RUNNING", record) is None
+    assert answers.needs_record(told, empty) == "job"
+    assert answers.end_of_step("5", "n1", 137, told, empty).reason.endswith("no longer knows it")
+
+
 @pytest.mark.parametrize(
     ("state", "ending"),
     [

@@ -198,6 +198,8 @@ def _asked_state(job):
     if not asked or (asked.returncode and "Invalid job id" not in asked.stderr):
         return False, ""
     found = answers.queued(asked.stdout, job)
+    if found and not found.state.strip():
+        return False, ""
     return True, found.state if found else ""
 
 

@@ -194,7 +194,8 @@ def accounted(answer: str, job: str, step: str = "") -> Optional[Recorded]:
     for line in answer.splitlines():
         row = line.split("|")
         # Running ones are recorded as such at first.
-        if len(row) == 5 and row[1 if step else 0] == (step or job) and row[2] != RUNNING:
+        found = len(row) == 5 and row[1 if step else 0] == (step or job)
+        if found and _first(row[2]) not in ("", RUNNING):
             return Recorded(row[2], row[3], row[4], "sacct")
     return None
 
@@ -202,9 +203,9 @@ def accounted(answer: str, job: str, step: str = "") -> Optional[Recorded]:
 def described(answer: str) -> Optional[Recorded]:
     """Return the record of an answer to ``commands.describe_job``; None if it is forgotten."""
     known = fields(answer)
-    if "JobState" not in known:
+    state = known.get("JobState", "")
+    if not state:
         return None
-    state = known["JobState"]
     if state == "COMPLETING":
         state = _REASON_STATES.get(known.get("Reason", ""), state)
     return Recorded(state, known.get("ExitCode", ""), known.get("NodeList", ""), "scontrol")
@@ -335,9 +336,14 @@ def needs_record(errors: str, state: Optional[str]) -> str:
     if state is None or _cause(errors) or (state == RUNNING and _DONE.search(errors)):
         return ""
     if is_over(state):
-        known = state.split(maxsplit=1)[0] if state else ""
+        known = _first(state)
         return "" if known in STATES and known != "COMPLETING" else "job"
     return "" if _OWN_ERROR.search(errors) else "step"
+
+
+def _first(state: str) -> str:
+    """Return a state without what stands behind it, as ``CANCELLED by 1000``; empty of none."""
+    return state.split(maxsplit=1)[0] if state.strip() else ""
 
 
 def is_over(state: str) -> bool:
@@ -389,17 +395,13 @@ def end_of_step(
         full = "Step limit reached" in told
         words = f"Slurm job {job} on {node}: {told}"
         return StepEnd("interrupted" if full else "launch_failed", words, full)
-    # As "CANCELLED by 1000".
-    ending = _STEP_STATES.get(record.state.split(maxsplit=1)[0]) if record else None
+    ending = _STEP_STATES.get(_first(record.state)) if record else None
     return _ended(job, node, ending, str(record), state, over) if ending else None
 
 
 def _ended(job: str, node: str, ending: str, told: str, state: str, over: bool) -> StepEnd:
-    why = (
-        STATES.get(state.split(maxsplit=1)[0], state.lower())
-        if state
-        else "Slurm no longer knows it"
-    )
+    known = _first(state)
+    why = STATES.get(known, state.lower()) if known else "Slurm no longer knows it"
     words = [f"Slurm job {job} on {node}"]
     if over:
         words.append(why)

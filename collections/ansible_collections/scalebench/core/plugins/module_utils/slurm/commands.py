@@ -6,8 +6,9 @@ Options: ``sbatch --help``, ``srun --help``, ``squeue --help`` and ``scontrol --
 
 from __future__ import annotations
 
-import re
 from typing import Dict, List, Mapping, Optional, Sequence
+
+from ..records.cells import check_campaign_name
 
 __all__ = [
     "BEAT_SECONDS",
@@ -77,8 +78,8 @@ def batch_script(campaign: str, directives: Sequence[str]) -> str:
     :param directives: what ``options.directives`` returned.
     :raises ValueError: the name is no campaign's.
     """
-    if not re.fullmatch(r"[A-Za-z0-9._+-]*", campaign):
-        raise ValueError(f"-e campaign={campaign}: a campaign's name has letters, digits and ._+-")
+    if campaign:
+        check_campaign_name(campaign)
     own = [
         "--job-name=" + "-".join(filter(None, ("scalebench", campaign))),
         "--ntasks-per-node=1",
