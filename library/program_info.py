@@ -13,8 +13,8 @@ options:
   names:
     description:
       - Names on the PATH, or absolute paths.
-      - C(ofed_info) reports the release and C(ibv_devinfo) the RDMA devices; all others run with
-        C(--version) or O(arguments).
+      - C(ofed_info) reports the release, C(ibv_devinfo) the RDMA devices and C(mpicxx) its folders
+        of headers; all others run with C(--version) or O(arguments).
     type: list
     elements: str
     required: true
@@ -38,8 +38,9 @@ EXAMPLES = r"""
 RETURN = r"""
 programs:
   description:
-    - By name C(path) (null if the program is missing), C(rc) (null if it did not run), C(lines) of
-      its standard output, and C(error), its standard error or the reason why it did not run.
+    - By name C(path) (null if the program is missing, or for C(mpicxx) C(mpi.h)), C(rc) (null if it
+      did not run), C(lines) of its standard output, and C(error), its standard error or the reason
+      why it did not run.
   type: dict
   returned: always
   sample:
@@ -50,6 +51,7 @@ programs:
       error: ""
 """
 
+import os
 import shutil
 from typing import Any, Dict, List
 
@@ -60,6 +62,7 @@ TIMEOUT_SECONDS = 60
 ARGUMENTS = {
     "ofed_info": ["-s"],
     "ibv_devinfo": ["--list"],
+    "mpicxx": ["-showme:incdirs"],
 }
 
 
@@ -73,6 +76,11 @@ def report(name: str, arguments: List[str]) -> Dict[str, Any]:
         done = run_program([path, *arguments], TIMEOUT_SECONDS)
     except ValueError as error:
         return {**result, "error": str(error)}
+    if name == "mpicxx" and done.returncode == 0:
+        folders = [*done.stdout.split(), "/usr/include"]
+        # Debian has this compiler of Open MPI in the package of mpirun, and the headers in another.
+        if not any(os.path.exists(os.path.join(folder, "mpi.h")) for folder in folders):
+            return {**result, "path": None, "error": f"{path}: mpi.h is not installed"}
     return {
         **result,
         "rc": done.returncode,

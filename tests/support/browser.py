@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from ctypes.util import find_library
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from playwright.sync_api import Browser, sync_playwright
 
 WIDTHS = (1280, 390)
 SCHEMES = ("light", "dark")
+# Milliseconds that the browser may take to start, or for a page, on a busy machine.
+SLOWEST = 180_000
 
 
 @pytest.fixture(scope="session")
@@ -22,10 +25,12 @@ def browser() -> Iterator[Browser]:
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if not program:
         pytest.skip("neither chromium nor google-chrome is installed: run make test-report as root")
+    if not find_library("atomic"):
+        pytest.skip("libatomic1, for playwright, is not installed: run make test-report as root")
     # Containers have 64 MiB of shared memory, and Chromium refuses its sandbox to root (as in CI).
     options = ["--disable-dev-shm-usage", *(["--no-sandbox"] if os.getuid() == 0 else [])]
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=options)
+        started = playwright.chromium.launch(executable_path=program, args=options, timeout=SLOWEST)
         yield started
         started.close()
 
@@ -38,6 +43,7 @@ def open_file(browser: Browser) -> Iterator[Callable[..., Any]]:
     def open_page(path: Path, width: int = 1280, **options: Any) -> Any:
         context = browser.new_context(viewport={"width": width, "height": 900}, **options)
         contexts.append(context)
+        context.set_default_timeout(SLOWEST)
         page = context.new_page()
         page.messages = []
         page.on("console", lambda message: page.messages.append(message.text))

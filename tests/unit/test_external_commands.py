@@ -206,7 +206,7 @@ def unknown_options(used: dict[str, list[Command]], text: str) -> dict[str, str]
     Letters may be together in one word, in a command (``-fsSL``) as in a help (``[-46DdeG]``).
     """
     letters = set("".join(re.findall(r"\[-(\w+)\]", text)))
-    known = set(re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", text.replace("[=", "=")))
+    known = set(re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*(?::\w+)?", text.replace("[=", "=")))
     known |= {f"-{letter}" for letter in letters}
 
     def knows(option: str) -> bool:
@@ -233,7 +233,7 @@ def help_of(*command: str) -> str:
 
 
 # Where --help is not the whole of it.
-HELP_WORDS = {"curl": ("--help", "all"), "g++": ("--help", "-v"), "mpicxx": ("--help", "-v")}
+HELP_WORDS = {"curl": ("--help", "all"), "g++": ("--help", "-v"), "mpicxx": ("-showme:help",)}
 
 
 @pytest.mark.parametrize("name", sorted(set(of_kind(HELP)) - {"docker", "apt-get"}))
