@@ -52,6 +52,37 @@ def test_a_node_that_is_not_what_was_expected_ends_it(cluster):
     assert "TCP/eth9 expected, scalebench_interface is lo" in done.stdout.read()
 
 
+def test_each_node_is_judged_by_what_the_inventory_says_of_it(cluster, tmp_path):
+    hosts, verdicts = tmp_path / "hosts.yml", tmp_path / "verdicts.json"
+    arguments = ("-i inventory/local", f"-i {hosts}")
+    own = {
+        "node1": {"scalebench_rdma_adapters": ["mlx5_0"]},
+        "node3": {"preflight_gpus": 8, "preflight_accepted": {"node3": ["GPUs"]}},
+        "node4": {"preflight_free_mib": 1 << 40},
+    }
+    hosts.write_text(json.dumps({"nodes": {"hosts": own}}))
+    done = cluster.run("preflight.yml", *arguments, preflight_file=str(verdicts))
+    assert done.rc != 0
+    rows = json.loads(verdicts.read_text())["rows"]
+    wrong = {(row["check"], row["node"], row["verdict"]) for row in rows if row["todo"]}
+    assert wrong == {
+        *[("InfiniBand", "node1", "fail"), ("GPUs", "node3", "warn"), ("disk", "node4", "fail")]
+    }
+
+
+@pytest.mark.parametrize(
+    ("off", "said"), [("node1", "node1 has false, node[2-4]"), ("node3", "node[1-2,4] has true")]
+)
+def test_a_preflight_that_is_off_on_some_nodes_is_refused(cluster, tmp_path, off, said):
+    (tmp_path / "hosts.yml").write_text(json.dumps({"nodes": {"hosts": {off: {"preflight": "0"}}}}))
+    arguments = ("-i inventory/local", f"-i {tmp_path}/hosts.yml")
+    file = tmp_path / "verdicts.json"
+    done = cluster.run("preflight.yml", *arguments, preflight_file=str(file))
+    assert done.rc != 0
+    assert f"preflight differs between the nodes: {said}" in failures(done)
+    assert not file.exists()
+
+
 def test_a_node_that_refuses_the_keys_of_others_is_told_by_its_neighbour_and_itself(
     cluster, tmp_path
 ):

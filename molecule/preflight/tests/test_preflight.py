@@ -105,7 +105,7 @@ def preflight(folder, *arguments, **environment):
         },
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     words = " ".join((done.stdout + done.stderr).split())

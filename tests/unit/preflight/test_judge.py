@@ -301,6 +301,82 @@ def test_only_the_adapters_of_the_ranks_must_be_active(patterns, expected):
     assert ("active InfiniBand ports", "node1", "fail") in wrong(nodes, counted)
 
 
+def test_a_node_is_judged_by_what_is_expected_of_it_and_not_of_others():
+    nodes = cluster()
+    asked = {
+        **{"gpus": 9, "gpu_model": "H100", "driver": "535.1", "free_mib": 90001},
+        **{"infiniband_devices": ["mlx5_0", "mlx4_0"], "infiniband_ports": 3, "bfloat16": True},
+    }
+    nodes["node1"]["expected"] = {**dict.fromkeys(asked), "gpus": 0, "free_mib": 500}
+    nodes["node3"]["expected"] = asked
+    nodes["node3"]["fingerprint"]["cpu_bfloat16"] = False
+    checks = {"GPUs", "GPU model", "driver", "disk", "InfiniBand", "active InfiniBand ports"}
+    failed = {(check, "node3", "fail") for check in checks}
+    assert {*wrong(nodes)} == failed | {("bf16 on the CPU", "node3", "warn")}
+
+
+def test_a_node_without_gpus_fails_only_where_some_are_expected_of_it():
+    nodes = cluster()
+    for node in nodes.values():
+        node["fingerprint"].update(gpus=[], gpu_settings=[])
+    nodes["node3"]["expected"] = nodes["node4"]["expected"] = {"gpus": 8, "gpu_model": "H100"}
+    rows = [row for row in judge(nodes)["rows"] if row["check"] == "GPUs"]
+    assert {row["node"]: row["verdict"] for row in rows} == {
+        **dict.fromkeys(("node1", "node2"), "skip"),
+        **dict.fromkeys(("node3", "node4"), "fail"),
+    }
+
+
+def test_most_nodes_have_what_is_expected_of_them():
+    nodes = cluster()
+    for name in ("node1", "node2", "node3"):
+        lose_a_gpu(nodes[name])
+    for name in ("node1", "node2"):
+        nodes[name]["expected"] = {"gpus": 8}
+    failed = [("GPUs", f"node{number}", "fail") for number in range(1, 4)]
+    assert wrong(nodes) == failed
+
+
+def test_what_no_node_has_is_expected_of_no_other():
+    nodes = cluster()
+    for name in ("node1", "node2", "node3"):
+        nodes[name]["expected"] = {"driver": "535.1", "gpus": 9}
+    wanted = {
+        (check, f"node{number}", "fail") for check in ("driver", "GPUs") for number in (1, 2, 3)
+    }
+    assert {*wrong(nodes)} == wanted
+
+
+def test_a_node_of_another_model_is_told_beside_those_whose_model_is_expected():
+    nodes = cluster()
+    for name in ("node1", "node2", "node3"):
+        nodes[name]["expected"] = {"gpu_model": nodes[name]["fingerprint"]["gpus"][0]["name"]}
+    for gpu in nodes["node4"]["fingerprint"]["gpus"]:
+        gpu["name"] = "NVIDIA A10"
+    assert ("GPU model", "node4", "warn") in wrong(nodes)
+
+
+def test_nodes_with_other_adapters_for_the_ranks_are_not_compared():
+    nodes = cluster()
+    nodes["node3"]["expected"] = {"infiniband_devices": ["mlx5_0"]}
+    port_down(nodes["node3"])
+    assert wrong(nodes) == [("InfiniBand", "node3", "warn")]
+
+
+def test_an_option_of_all_nodes_that_differs_is_refused():
+    nodes = cluster()
+    for node in nodes.values():
+        node["shared"] = {"preflight": True, "preflight_file": "a"}
+    assert wrong(nodes) == []
+    nodes["node3"]["shared"]["preflight_file"] = "b"
+    said = r'^preflight_file differs .*: node\[1-2,4\] has "a", node3 has "b"\. It holds'
+    with pytest.raises(ValueError, match=said):
+        judge(nodes)
+    nodes["node1"] = {"shared": {"preflight": False}}
+    with pytest.raises(ValueError, match=r"^preflight differs .*: node1 has false, node\[2-4\]"):
+        judge(nodes)
+
+
 def test_a_spare_port_that_is_up_on_one_node_only_fails_no_node():
     nodes = cluster()
     for name in ("node2", "node3", "node4"):
@@ -541,6 +617,21 @@ def test_an_accepted_failure_is_a_warning_that_reports_show():
     # Accepted on other nodes only.
     assert rows["GPUs", "node4"]["verdict"] == "fail" == judged["verdict"]
     assert any("(accepted)" in row["found"] for row in to_mend(judged["rows"]))
+
+
+def test_what_is_accepted_on_some_nodes_counts_together():
+    nodes = cluster()
+    for name in ("node1", "node2", "node3"):
+        ecc_error(nodes[name])
+        lose_a_gpu(nodes[name])
+    nodes["node1"]["expected"] = {"gpus": 8, "accepted": {"node1": ["GPUs"]}}
+    nodes["node2"]["expected"] = {"gpus": 8, "accepted": {"node1": "GPU memory", "node2": "GPUs"}}
+    nodes["node3"]["expected"] = {"gpus": 8}
+    nodes["node4"] = {"problem": "lost", "expected": {"accepted": {"node2": ["GPU memory"]}}}
+    failed = [row for row in wrong(nodes) if row[2] == "fail"]
+    assert failed == [
+        *[("answer", "node4", "fail"), ("GPUs", "node3", "fail"), ("GPU memory", "node3", "fail")]
+    ]
 
 
 @pytest.mark.parametrize("names", [None, 5])

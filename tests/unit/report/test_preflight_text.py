@@ -71,11 +71,25 @@ def test_a_campaign_of_before_has_no_such_section(folder):
     assert before_sections(results) == []
 
 
-@pytest.mark.parametrize("verdicts", [[], {"verdict": "pass"}, {"rows": 3}])
-def test_a_damaged_file_is_named_and_the_campaign_reported(folder, verdicts):
+WHOLE = {"verdict": "fail", "summary": "1 fail", "counts": {"fail": 1}, "rows": []}
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        ([], "preflight.json is [], not a mapping"),
+        ({"verdict": "pass"}, "preflight.json has no counts, rows, summary"),
+        ({**WHOLE, "rows": 3}, "preflight.json.rows is 3, not a list"),
+        ({**WHOLE, "rows": [{}]}, "rows[0] has no check, found, node, todo, verdict"),
+        ({**WHOLE, "counts": {"fail": "1"}}, "counts.fail is '1', not a whole number"),
+        ({**WHOLE, "summary": None}, "preflight.json.summary is None, not a text"),
+    ],
+)
+def test_a_damaged_file_is_named_and_the_campaign_reported(folder, verdicts, said):
     results = results_with(folder, verdicts)
     assert "preflight" not in results
-    assert [one["path"] for one in results["unmatched"]].count("preflight.json") == 1
+    (reason,) = [one["reason"] for one in results["unmatched"] if one["path"] == "preflight.json"]
+    assert reason.startswith("it cannot be read: preflight.json") and reason.endswith(said)
 
 
 def test_of_many_rows_the_first_are_shown_and_the_rest_is_counted(folder):

@@ -25,7 +25,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.comparison.treatme
 from ansible_collections.scalebench.core.plugins.module_utils.stats.log_ratio import MARGIN
 from ansible_collections.scalebench.core.plugins.plugin_utils.baselines import baseline_of
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
-    read_yaml,
+    read_named,
     said,
     user_path,
 )
@@ -53,14 +53,9 @@ def gate_of(args: dict[str, Any]) -> list[dict[str, Any]] | None:
     """
     if not args["gate"]:
         return None
-    given, folder = user_path(args["gate"]), Path(args["gates_dir"])
-    named = [folder / f"{args['gate']}.yml", folder / args["gate"]]
-    path = next((one for one in (given, *named) if one.is_file()), None)
+    path = user_path(args["gate"])
     try:
-        if path is None:
-            known = ", ".join(sorted(one.stem for one in folder.glob("*.yml"))) or "none"
-            raise ValueError(f"no file, and no gate in {folder}: there are {known}")
-        content = read_yaml(path)
+        content = read_named(path, Path(args["gates_dir"]), "gate")
         return check_gate(content, with_baseline=bool(args["baseline"]))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise ValueError(f"gate {args['gate']}: {said(error)}") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..records.node_facts import CudaState, NodeFacts
 from .verdict import (
@@ -48,23 +48,23 @@ _REPAIRS = (
 _NO_GPU = "the node has no NVIDIA GPU"
 
 
-def gpu_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
+def gpu_checks(nodes: Nodes) -> List[Row]:
     """Return the rows about GPUs.
 
-    :param expected: optional ``gpus`` (number per node), ``gpu_model`` (a part of the name) and
-        ``driver``; an absent one is the value of most nodes.
+    :param nodes: with optional ``gpus`` (their number), ``gpu_model`` (a part of the name) and
+        ``driver`` in ``expected``; an absent one is the value of most nodes.
     """
-    rows = _presence(nodes, expected)
+    rows = _presence(nodes)
     install = "install {wanted} on this node as on the others: playbooks/provision.yml"
     todo = "set clocks, power limit, ECC and persistence as on the others: nvidia-smi -q"
     for alike in by_model(nodes):
-        rows += agreement("driver", alike, _driver, FAIL, install, expected.get("driver"))
+        rows += agreement("driver", alike, _driver, FAIL, install, "driver")
         for check, key in (("CUDA of the driver", "cuda_driver"), ("NCCL", "nccl")):
             rows += agreement(check, alike, _of_fingerprint(key), FAIL, install)
         rows += agreement("GPU settings", alike, _settings, WARN, todo)
     for name, node in nodes.items():
         if gpus_of(node):
-            rows += [_bus(name, node, expected), *(check(name, node) for check in _CHECKS)]
+            rows += [_bus(name, node), *(check(name, node) for check in _CHECKS)]
     return rows
 
 
@@ -87,10 +87,10 @@ def cuda_problem(state: CudaState, gpus: int) -> Tuple[str, str]:
     return "", ""
 
 
-def _bus(name: str, node: NodeFacts, expected: Mapping[str, Any]) -> Row:
+def _bus(name: str, node: NodeFacts) -> Row:
     """Judge the GPUs that the driver cannot start: nvidia-smi and CUDA may pass over them."""
     check, silent, number = "GPUs on the bus", node.get("gpus_silent"), len(gpus_of(node))
-    if silent and expected.get("gpus") != number:
+    if silent and node["expected"].get("gpus") != number:
         todo = "see dmesg | grep NVRM and reboot the node; preflight_gpus: {} does without them"
         found = f"no answer from {', '.join(silent)}"
         return verdict(check, name, FAIL, found, todo.format(number))
@@ -138,33 +138,35 @@ def _state(
     return judge
 
 
-def _presence(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
-    if not any(gpus_of(node) for node in nodes.values()) and not expected.get("gpus"):
-        return [verdict("GPUs", name, SKIP, _NO_GPU) for name in nodes]
+def _presence(nodes: Nodes) -> List[Row]:
+    anywhere = any(gpus_of(node) for node in nodes.values())
+    rows: List[Row] = []
+    asked: Dict[str, NodeFacts] = {}
+    for name, node in nodes.items():
+        if anywhere or node["expected"].get("gpus"):
+            asked[name] = node
+        else:
+            rows.append(verdict("GPUs", name, SKIP, _NO_GPU))
     todo = "{wanted} should be there: see lspci -d 10de: and dmesg on the node"
     # Which of its GPUs a node may use is its own affair.
-    whole = {name: node for name, node in nodes.items() if not node.get("gpus_chosen")}
-    rows: List[Row] = []
+    whole = {name: node for name, node in asked.items() if not node.get("gpus_chosen")}
     for alike in by_model(whole):
-        wanted = expected.get("gpus")
-        rows += agreement("GPUs", alike, lambda node: len(gpus_of(node)), FAIL, todo, wanted)
-    for name in nodes.keys() - whole.keys():
+        rows += agreement("GPUs", alike, lambda node: len(gpus_of(node)), FAIL, todo, "gpus")
+    for name in asked.keys() - whole.keys():
         chosen = ", ".join(str(gpu["index"]) for gpu in gpus_of(nodes[name]))
         rows.append(verdict("GPUs", name, PASS, f"{chosen} of scalebench_gpus"))
-    asked = expected.get("gpu_model")
-    if asked:
-        for name, node in nodes.items():
-            others = [gpu["name"] for gpu in gpus_of(node) if asked not in gpu["name"]]
-            if others:
-                advice = f"{asked} was expected: correct the inventory or the node"
-                rows.append(
-                    verdict("GPU model", name, FAIL, ", ".join(sorted(set(others))), advice)
-                )
-            elif gpus_of(node):
-                rows.append(verdict("GPU model", name, PASS, model_of(node) or ""))
-        return rows
+    for name, node in asked.items():
+        model = node["expected"].get("gpu_model")
+        others = [gpu["name"] for gpu in gpus_of(node) if model and model not in gpu["name"]]
+        if others:
+            advice = f"{model} was expected: correct the inventory or the node"
+            rows.append(verdict("GPU model", name, FAIL, ", ".join(sorted(set(others))), advice))
+        elif model and gpus_of(node):
+            rows.append(verdict("GPU model", name, PASS, model_of(node) or ""))
     advice = "cells on {wanted} and others together are unavailable: measure each model apart"
-    return rows + agreement("GPU model", nodes, model_of, WARN, f"{advice} (--limit, -e exclude)")
+    advice += " (--limit, -e exclude)"
+    compared = agreement("GPU model", asked, model_of, WARN, advice)
+    return rows + [row for row in compared if not asked[row["node"]]["expected"].get("gpu_model")]
 
 
 def _driver(node: NodeFacts) -> Optional[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from ..records.node_facts import NodeFacts
 from ..records.node_names import by_words
@@ -18,11 +18,11 @@ _SKEW_WARN, _SKEW_FAIL = 0.5, 5.0
 _SHOWN = 12
 
 
-def host_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
+def host_checks(nodes: Nodes) -> List[Row]:
     """Return the rows about hosts.
 
-    :param expected: optional ``free_mib``, the free disk space that a node needs, in MiB, and
-        ``bfloat16``, whether frameworks are to compute in bf16 on the CPUs.
+    :param nodes: with optional ``free_mib``, the free disk space that the node needs, in MiB, and
+        ``bfloat16``, whether frameworks are to compute in bf16 on its CPUs, in ``expected``.
     """
     todo = "measure nodes with {wanted} apart from others, or make them the same"
     rows = agreement("system", nodes, lambda node: node["fingerprint"].get("os"), WARN, todo)
@@ -37,9 +37,9 @@ def host_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
         todo,
     )
     for name, node in nodes.items():
-        rows += [_memlock(name, node), _room(name, node, expected), _clock(name, node)]
+        rows += [_memlock(name, node), _room(name, node), _clock(name, node)]
         rows += [_reaches(name, node), _interfaces(name, node)]
-        rows += [_bfloat16(name, node)] if expected.get("bfloat16") else []
+        rows += [_bfloat16(name, node)] if node["expected"].get("bfloat16") else []
     return rows
 
 
@@ -87,8 +87,8 @@ def _memlock(name: str, node: NodeFacts) -> Row:
     return verdict("memlock", name, FAIL, found, todo)
 
 
-def _room(name: str, node: NodeFacts, expected: Mapping[str, Any]) -> Row:
-    free, needed = node["fingerprint"]["disk_free_mib"], expected.get("free_mib", 0)
+def _room(name: str, node: NodeFacts) -> Row:
+    free, needed = node["fingerprint"]["disk_free_mib"], node["expected"].get("free_mib", 0)
     if not node.get("writable", True):
         todo = "let the account of the runs write there; a disk with errors is read-only"
         return verdict("disk", name, FAIL, "scalebench_work_dir cannot be written", todo)
@@ -120,12 +120,13 @@ def _reaches(name: str, node: NodeFacts) -> Row:
     return verdict("ssh to all nodes", name, FAIL, found, "run playbooks/provision.yml again")
 
 
-def fabric_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
+def fabric_checks(nodes: Nodes) -> List[Row]:
     """Return the rows about InfiniBand and containers.
 
-    :param expected: optional ``infiniband_devices``, the adapters that the ranks use, as patterns
-        such as ``mlx5_[0-3]`` or ``mlx5_0:1`` (one port), and ``infiniband_ports``, their number of
-        active ports on a node. Without either all count, and one that is down is a warning.
+    :param nodes: with optional ``infiniband_devices``, the adapters that the ranks use, as patterns
+        such as ``mlx5_[0-3]`` or ``mlx5_0:1`` (one port), and ``infiniband_ports``, the number of
+        their active ports, in ``expected``. Without either all count, and one that is down is a
+        warning. Numbers of ports are compared among nodes with the same patterns.
     """
     install = "install {wanted} on this node as on the others: role mlnx_ofed"
     again = "provision again, so that all nodes have {wanted}"
@@ -136,19 +137,27 @@ def fabric_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
             "OFED", alike, lambda node: node["fingerprint"].get("ofed"), FAIL, install
         )
         rows += agreement("image", alike, lambda node: node.get("image"), FAIL, again)
-    given = expected.get("infiniband_devices") or []
-    patterns = given.replace(" ", "").split(",") if isinstance(given, str) else given
+    by_patterns: Dict[Tuple[str, ...], Dict[str, NodeFacts]] = {}
     for name, node in nodes.items():
-        rows += [_ports(name, node, patterns), _gpu_direct(name, node), _in_container(name, node)]
+        rows += [_ports(name, node), _gpu_direct(name, node), _in_container(name, node)]
+        by_patterns.setdefault(_patterns(node), {})[name] = node
+    check, key = "active InfiniBand ports", "infiniband_ports"
     todo = "see cable, switch and subnet manager: ibstat, iblinkinfo"
-    wanted = expected.get("infiniband_ports")
+    for patterns, alike in by_patterns.items():
+        rows += agreement(check, alike, _active, FAIL if patterns else WARN, todo, key)
+    return rows
 
-    def active(node: NodeFacts) -> Optional[int]:
-        ports = {name: state for name, state in _states(node).items() if _used(name, patterns)}
-        return len([state for state in ports.values() if "ACTIVE" in state]) if ports else None
 
-    word = FAIL if patterns or wanted else WARN
-    return rows + agreement("active InfiniBand ports", nodes, active, word, todo, wanted)
+def _patterns(node: NodeFacts) -> Tuple[str, ...]:
+    """Return the patterns of the adapters that a node's ranks use; none for all."""
+    given = node["expected"].get("infiniband_devices") or ()
+    return tuple(given.replace(" ", "").split(",") if isinstance(given, str) else given)
+
+
+def _active(node: NodeFacts) -> Optional[int]:
+    patterns = _patterns(node)
+    ports = {name: state for name, state in _states(node).items() if _used(name, patterns)}
+    return len([state for state in ports.values() if "ACTIVE" in state]) if ports else None
 
 
 def _states(node: NodeFacts) -> Dict[str, str]:
@@ -166,9 +175,9 @@ def _used(port: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatchcase(name, text) for name in names for text in patterns)
 
 
-def _ports(name: str, node: NodeFacts, patterns: Sequence[str]) -> Row:
+def _ports(name: str, node: NodeFacts) -> Row:
     """Judge the ports: NCCL does without those that are down, without a message."""
-    states = _states(node)
+    states, patterns = _states(node), _patterns(node)
     absent = [text for text in patterns if not any(_used(port, [text]) for port in states)]
     if absent:
         todo = "correct preflight_infiniband_devices, or see lspci -d 15b3: and role mlnx_ofed"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from fnmatch import fnmatchcase
-from typing import Any, Collection, Dict, List, Mapping, Optional, Set, Union
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Set, cast
 
 from ..records.node_facts import NodeFacts, check_node_facts
+from ..records.node_names import differing
 from .diagnosis_checks import diagnosis_checks
 from .gpu_checks import gpu_checks
 from .host_checks import data_checks, fabric_checks, host_checks
@@ -39,26 +41,31 @@ def judge(
     :param nodes: by name: ``fingerprint`` (module node_fingerprint_facts), the facts of module
         preflight_facts, ``dataset`` (module dataset_info), ``interface`` (of the ranks) and
         ``transport`` (that the inventory expects) where there is one; or ``problem`` alone, why the
-        node could not be examined. A node whose facts do not fit ``NodeFacts`` is not fit.
+        node could not be examined. A node whose facts do not fit ``NodeFacts`` is not fit. Beside
+        them, where the inventory has them, ``expected`` of this node, and ``shared``, options that
+        must be the same on all nodes.
     :param expected: the arguments of the checks: ``gpus``, ``gpu_model``, ``driver``,
-        ``infiniband_devices``, ``infiniband_ports``, ``free_mib``, ``bfloat16``, ``diagnosis``,
-        ``exclude`` and ``excluded``; None and absent mean the same.
-        ``accepted``: names of checks by node, or pattern of nodes as ``gpu0[1-4]``, whose failure
-        is a warning; ``inventory``: all names that a pattern may mean, by default those of
-        ``nodes``.
+        ``infiniband_devices``, ``infiniband_ports``, ``free_mib``, ``bfloat16``, where a node has
+        none of its own; ``diagnosis``, ``exclude`` and ``excluded``. None, 0 and absent mean the
+        same. ``accepted``: names of checks by node, or pattern of nodes as ``gpu0[1-4]``, whose
+        failure is a warning, those of all nodes together; ``inventory``: all names that a pattern
+        may mean, by default those of ``nodes``.
+    :raises ValueError: an option differs that all nodes share, or names no checks.
     """
-    given = {key: value for key, value in (expected or {}).items() if value}
+    _check_shared(nodes)
+    given = _told(expected)
     seen: Dict[str, NodeFacts] = {}
     rows: List[Row] = []
     for name, node in nodes.items():
         try:
             seen[name] = _examined(node)
+            seen[name]["expected"] = {**given, **_told(node.get("expected"))}
         except ValueError as error:
             rows.append(verdict("answer", name, FAIL, str(error), _UNSEEN))
-    rows += gpu_checks(seen, given) + fabric_checks(seen, given)
-    rows += data_checks(seen) + host_checks(seen, given) + diagnosis_checks(seen, given)
+    rows += gpu_checks(seen) + fabric_checks(seen)
+    rows += data_checks(seen) + host_checks(seen) + diagnosis_checks(seen, given)
     rows += transport_checks(seen)
-    accepted = given.get("accepted") or {}
+    accepted = _accepted([given, *(_told(node.get("expected")) for node in nodes.values())])
     rows = _with_accepted(rows, accepted, seen) + [
         verdict("preflight_accepted", pattern, WARN, "no node has this name", _NAMES)
         for pattern in accepted
@@ -73,6 +80,23 @@ def judge(
     return {"rows": rows, "verdict": worst, "counts": counts, "summary": summary}
 
 
+def _check_shared(nodes: Mapping[str, Mapping[str, Any]]) -> None:
+    shared = {name: node.get("shared") or {} for name, node in nodes.items()}
+    for key in dict.fromkeys(key for options in shared.values() for key in options):
+        listed = differing(
+            {name: json.dumps(options.get(key), default=str) for name, options in shared.items()}
+        )
+        if listed:
+            raise ValueError(
+                f"{key} differs between the nodes: {listed}. It holds for all of them: set it in"
+                " group_vars/all, or with -e"
+            )
+
+
+def _told(expected: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
+    return {key: value for key, value in (expected or {}).items() if value}
+
+
 def _examined(node: Mapping[str, Any]) -> NodeFacts:
     """Return the facts of a node.
 
@@ -80,22 +104,29 @@ def _examined(node: Mapping[str, Any]) -> NodeFacts:
     """
     if node.get("problem"):
         raise ValueError(" ".join(str(node["problem"]).split()))
-    return check_node_facts(node)
+    return cast(NodeFacts, {**check_node_facts(node)})
 
 
-def _with_accepted(
-    rows: List[Row], accepted: Mapping[str, Union[str, Collection[str]]], seen: Nodes
-) -> List[Row]:
+def _accepted(expected: Iterable[Mapping[str, Any]]) -> Dict[str, Set[str]]:
+    """Return the accepted checks by pattern, of all nodes together."""
+    accepted: Dict[str, Set[str]] = {}
+    for told in expected:
+        for pattern, names in told.get("accepted", {}).items():
+            if not isinstance(names, (str, list, tuple, set)):
+                raise ValueError(
+                    f"preflight_accepted: {pattern} has {names!r}: write its checks as [GPUs, OFED]"
+                )
+            accepted.setdefault(pattern, set()).update([names] if isinstance(names, str) else names)
+    return accepted
+
+
+def _with_accepted(rows: List[Row], accepted: Mapping[str, Set[str]], seen: Nodes) -> List[Row]:
     """Return the rows, accepted failures as warnings, and one for each name that is no check."""
     checks: Dict[str, Set[str]] = {name: set() for name in seen}
     for pattern, names in accepted.items():
-        if not isinstance(names, (str, list, tuple, set)):
-            raise ValueError(
-                f"preflight_accepted: {pattern} has {names!r}: write its checks as [GPUs, OFED]"
-            )
         for node in seen:
             if fnmatchcase(node, pattern):
-                checks[node] |= {names} if isinstance(names, str) else set(names)
+                checks[node] |= names
     todo = f"choose from {', '.join(sorted(CHECKS))}"
     return [
         _accept(row) if row["check"] in checks.get(row["node"], ()) else row for row in rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict
 
 from ..records.node_facts import Gpu, NodeFacts
@@ -53,7 +54,7 @@ def agreement(
     value: Callable[[NodeFacts], Any],
     word: str,
     todo: str,
-    expected: Any = None,
+    key: str = "",
 ) -> List[Row]:
     """Return a row for each node: whether it has the expected value, or else that of most nodes.
 
@@ -61,31 +62,44 @@ def agreement(
     other that differs.
 
     :param value: reads the compared value from a node's facts.
-    :param word: the verdict of a node that differs.
+    :param word: the verdict of a node that differs from most; with an expected value of its own it
+        is ``FAIL``.
     :param todo: what to do there; ``{wanted}`` is filled in.
+    :param key: of the value in a node's ``expected``; empty where nothing can be expected.
     """
     values = {name: value(node) for name, node in nodes.items()}
-    known = [found for found in values.values() if found is not None]
-    wanted = expected
-    if wanted is None and known:
-        # Of equally frequent values that of the first node is wanted, which leads the campaign.
-        wanted = max(known, key=known.count)
+    expected = {name: node["expected"].get(key) for name, node in nodes.items()}
+    # A node counts as it should be, where that is known, unless no node is so.
+    counted = [values[name] if own is None else own for name, own in expected.items()]
+    there = {*map(repr, values.values())}
+    known = [one for one in counted if one is not None and repr(one) in there]
+    # Of equally frequent values that of the first node is wanted, which leads the campaign.
+    usual = _most_frequent(known)
     rows = []
     for name, found in values.items():
-        if found is None and expected is None:
+        own = expected[name]
+        wanted = usual if own is None else own
+        if found is None and own is None:
             rows.append(verdict(check, name, SKIP, "there is none"))
         elif found == wanted:
             rows.append(verdict(check, name, PASS, str(found)))
         else:
             shown = "none" if found is None else str(found)
-            rows.append(verdict(check, name, word, shown, todo.format(wanted=wanted)))
+            differs = word if own is None else FAIL
+            rows.append(verdict(check, name, differs, shown, todo.format(wanted=wanted)))
     return rows
+
+
+def _most_frequent(values: Sequence[Any]) -> Any:
+    """Return the most frequent value, of equally frequent ones the first; None if there is none."""
+    counts = Counter(map(repr, values))
+    return max(values, key=lambda value: counts[repr(value)], default=None)
 
 
 def by_model(nodes: Nodes) -> List[Nodes]:
     """Return the nodes by model of their GPUs, those without any beside the most frequent one."""
     known = [model for node in nodes.values() for model in (model_of(node),) if model]
-    usual = max(known, key=known.count) if known else None
+    usual = _most_frequent(known)
     models = {name: model_of(node) or usual for name, node in nodes.items()}
     return [
         {name: nodes[name] for name, model in models.items() if model == one}
