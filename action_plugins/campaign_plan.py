@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import ClassVar
 
 from ansible import context
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import CAMPAIGN_NAME
 from ansible_collections.scalebench.core.plugins.module_utils.node.machine import digest
 from ansible_collections.scalebench.core.plugins.module_utils.planning import (
     plan,
@@ -37,6 +36,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule 
     lower_bound,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning.seating import device_ids
+from ansible_collections.scalebench.core.plugins.module_utils.records.cells import (
+    check_campaign_name,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.running import search
 from ansible_collections.scalebench.core.plugins.module_utils.running.outstanding import (
     Ledger,
@@ -56,10 +58,8 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.given_options impo
     check_same_on_nodes,
     given_options,
     misspelt,
-    with_sources,
-)
-from ansible_collections.scalebench.core.plugins.plugin_utils.variant_files import (
     with_given_variants,
+    with_sources,
 )
 
 
@@ -77,7 +77,7 @@ class ActionModule(ControllerAction):
         "retry": {"type": "dict", "default": {}},
         "requeue": {"type": "int", "default": 0},
         "accept_changes": {"type": "bool", "default": False},
-        "memory_mib": {"type": "int", "default": 0},
+        "memory_mib": {"type": "dict", "default": {}},
         "free_mib": {"type": "int", "default": 0},
         "nodes": {"type": "dict"},
         "carrier": {"type": "str", "default": "ssh"},
@@ -102,11 +102,7 @@ class ActionModule(ControllerAction):
         benchmarks = files.load_benchmarks(Path(args["benchmarks_dir"]))
         given = self._given(args, benchmarks)
         campaign = args["campaign"] or time.strftime("%Y%m%d-%H%M%S")
-        if not CAMPAIGN_NAME.fullmatch(campaign):
-            raise ValueError(
-                f"-e campaign={campaign}: a campaign's name is a folder's name:"
-                " letters, digits and ._+-"
-            )
+        check_campaign_name(campaign)
         folder = Path(args["results_dir"]) / campaign
         files.check_room(folder, args["free_mib"])
         kept = files.kept_plan(folder)
@@ -141,7 +137,7 @@ class ActionModule(ControllerAction):
         if plan_changes.replaced(args["hosts"]):
             planned["hosts"] = args["hosts"]
         plan.check_forks(planned["cells"], args["nodes"], packing, context.CLIARGS["forks"])
-        search.check_memory(planned["cells"], args["memory_mib"])
+        search.check_memory(planned["cells"], args["memory_mib"], packing)
         check_carried(planned["cells"], args["carrier"], args["srun"])
         check_stated(campaign, args["acceptance"], planned)
         if kept:

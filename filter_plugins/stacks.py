@@ -1,4 +1,4 @@
-"""Filters for GPU software stacks, GPU hardware, packages, repository keys and the clock.
+"""Filters for GPU software stacks and hardware, packages, repository keys, engines and the clock.
 
 Every filter of this file is documented in <filter>.yml beside it.
 """
@@ -15,6 +15,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.stacks.pci import 
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.problems import stack_problems
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.replacement import (
     clock_kept,
+    daemon_settings,
+    engine_found,
     replacement,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.schema import resolved_stack
@@ -31,6 +33,8 @@ class FilterModule:
         """Return the functions by filter name."""
         return {
             "clock_kept": clock_kept,
+            "daemon_settings": daemon_settings,
+            "engine_found": engine_found,
             "gpu_hardware": hardware,
             "kernel_changes": kernel_changes,
             "key_fingerprints": key_fingerprints,

@@ -67,9 +67,9 @@ options:
     type: bool
     default: false
   memory_mib:
-    description: Memory limit of each process of a repeat, in MiB; 0 for no limit.
-    type: int
-    default: 0
+    description: By node, the memory limit of each process of a repeat, in MiB; 0 for no limit.
+    type: dict
+    default: {}
   free_mib:
     description: Free space required for results, in MiB.
     type: int

@@ -51,10 +51,8 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files imp
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import user_path
 from ansible_collections.scalebench.core.plugins.plugin_utils.given_options import (
     given_options,
-    with_sources,
-)
-from ansible_collections.scalebench.core.plugins.plugin_utils.variant_files import (
     with_given_variants,
+    with_sources,
 )
 
 _FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"

@@ -6,7 +6,7 @@ DOCUMENTATION = r"""
 name: nodes_without
 short_description: Return the pattern of group nodes without some of them
 description:
-  - Returns a pattern for C(hosts) of a play, such as V(nodes:!gpu03).
+  - Returns a pattern for C(hosts) of a play, such as V(nodes,!gpu03).
   - Fails for a name that the inventory does not have, where no node is left, and for a file that is
     no diagnosis or that has a suspect which leaving out nodes does not help, as a slow switch.
 options:
@@ -74,7 +74,8 @@ class LookupModule(LookupBase):
         left = {*groups.get("nodes", ())}.difference(names, *(groups.get(one, ()) for one in names))
         if groups.get("nodes") and not left:
             raise AnsibleLookupError("-e exclude: it leaves out all nodes, so nothing would run")
-        return [":!".join(["nodes", *dict.fromkeys(names)])]
+        # Ansible splits at commas where there are some, and at the colons of IPv6 otherwise.
+        return [",!".join(["nodes", *dict.fromkeys(names)])]
 
 
 def suspects_of(path: Path) -> list[str]:

@@ -4,6 +4,7 @@ import re
 
 import pytest
 import yaml
+from ansible.errors import AnsibleUndefinedVariable
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import OPTIONS
 from ansible_collections.scalebench.core.plugins.module_utils.records.factors import FACTORS
 from ansible_collections.scalebench.core.plugins.plugin_utils.given_options import (
@@ -23,6 +24,15 @@ def given(extra, **variables):
     return given_options(
         extra, {**variables, **extra}, NAMES, lambda value: ["templated", value] if value else value
     )
+
+
+def test_what_a_template_lacks_is_told_with_the_option():
+    def template(_value):
+        raise AnsibleUndefinedVariable("'nope' is undefined")
+
+    for extra, variables in (({"precision": "{{ nope }}"}, {}), ({}, {"precision": "{{ nope }}"})):
+        with pytest.raises(AnsibleUndefinedVariable, match="precision: 'nope' is undefined"):
+            given_options(extra, {**variables, **extra}, NAMES, template)
 
 
 @pytest.mark.parametrize(

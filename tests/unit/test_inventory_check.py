@@ -106,6 +106,42 @@ def test_a_state_folder_whose_path_ssh_would_change_is_refused(tmp_path, folder,
     assert (refused in " ".join(done.stdout.split())) is (code == 2)
 
 
+@pytest.mark.parametrize(
+    ("variables", "arguments", "said"),
+    [
+        (
+            {"exclude": "gpu01"},
+            (),
+            "exclude is a variable of the inventory, and nodes are left out",
+        ),
+        ({}, ("-e", "exclude=gpu01", "--limit", "gpu01"), "-e exclude: it leaves out all nodes of"),
+        ({}, ("-e", "exclude=2001:db8::1", "--limit", "2001*"), "-e exclude: it leaves out all"),
+        ({}, ("-e", "exclude=gpu01", "--limit", "gpu0*"), ""),
+        ({}, ("-e", "exclude="), ""),
+        ({}, ("-e", '{"exclude": 5}'), "exclude is a whole number, not a list of texts: write it"),
+        ({}, ("-e", '{"exclude": null}'), "exclude has no value: give it one, or leave it out"),
+    ],
+)
+def test_who_would_not_be_left_out_or_alone_is_told(tmp_path, variables, arguments, said):
+    hosts = {name: {"ansible_host": name} for name in ("gpu01", "gpu02", "2001:db8::1")}
+    done = played(["-i", written(tmp_path, hosts, **variables), *arguments])
+    assert done.returncode == (2 if said else 0), done.stdout + done.stderr
+    assert said in " ".join(done.stdout.split())
+
+
+def test_exclude_of_one_host_is_told_and_that_of_a_play_is_not(tmp_path):
+    hosts = {"gpu01": {}, "gpu02": {"exclude": "gpu01"}}
+    done = played(["-i", written(tmp_path, hosts)])
+    assert done.returncode == 2 and "exclude is a variable of the inv" in " ".join(
+        done.stdout.split()
+    )
+    check = ROOT / "playbooks/inventory_check.yml"
+    play = [{"import_playbook": str(check), "vars": {"exclude": "gpu02"}}]
+    (tmp_path / "play.yml").write_text(json.dumps(play))
+    done = played(["-i", written(tmp_path, {"gpu01": {}, "gpu02": {}})], tmp_path / "play.yml")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_a_state_folder_that_is_no_text_on_one_node_is_told_by_its_type(tmp_path):
     hosts = {"gpu01": {"scalebench_state_dir": ["{{ no }}"]}, "gpu02": {}}
     done = played(["-i", written(tmp_path, hosts)])

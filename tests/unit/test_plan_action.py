@@ -70,6 +70,22 @@ def test_of_the_folders_of_trainers_only_those_on_the_nodes_are_read(tmp_path, f
     assert sorted(below) == sorted(texts)
 
 
+def test_a_search_on_cpus_needs_a_limit_of_memory_on_each_node_that_may_run_it(tmp_path, forks):
+    def planned(packing, *limits):
+        memory = {f"node{number}": limit for number, limit in enumerate(limits, 1)}
+        asked = {"topology": "2n1g", "batch_size_per_device": "max", "packing": packing}
+        args = plan_args(tmp_path, asked, nodes=cluster(3), memory_mib=memory)
+        return result(campaign_plan, args, check=True)["cells"]
+
+    with pytest.raises(AnsibleActionFail, match=r"\(node2 without one\)"):
+        planned("none", 4096, 0, 0)
+    assert planned("none", 4096, 2048, 0)
+    with pytest.raises(AnsibleActionFail, match=r"\(node3 without one\)"):
+        planned("nodes", 4096, 2048, 0)
+    # An absent node of a continued campaign has none, and runs nothing.
+    assert planned("nodes", 4096, 2048)
+
+
 def test_a_plan_is_made_kept_and_continued(tmp_path, forks):
     variables = {"topology": "1n1g,2n1g", "repeats": 2}
     args = plan_args(tmp_path, variables, nodes=cluster(2), session="now")
@@ -180,6 +196,7 @@ def test_promises_are_kept_beside_the_plan_that_they_state(tmp_path, forks):
         ({"repaets": 2}, {}, "repeats"),
         ({"topology": "9n1g"}, {}, "9n1g"),
         ({}, {"campaign": "../x"}, "-e campaign=../x: a campaign's name is a folder's name"),
+        ({}, {"campaign": "a" * 201}, "aaa: a campaign's name is a folder's name: up to 200"),
         ({}, {"free_mib": 1 << 40}, "free"),
         ({"topology": "4n1g", "packing": "none"}, {"nodes": cluster(6)}, None),
         ({"topology": "6n1g"}, {"nodes": cluster(6)}, "forks"),

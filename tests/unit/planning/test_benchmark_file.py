@@ -27,6 +27,15 @@ def broken(change):
         (lambda d, r: d.pop("model"), "x.yml.model is missing"),
         (lambda d, r: d.update(recipes={}), "at least one recipe"),
         (lambda d, r: r.update(lancher="x"), "portable.lancher: no such key; there are"),
+        *(
+            (lambda d, r, key=key: r.update({key: "x" * 5000}), said.format(f"'{'x' * 79}"))
+            for key, said in (
+                ("launcher", "portable.launcher: {} is not one of"),
+                ("additions", "portable.additions: a list is needed, not {}"),
+                ("arguments", "portable.arguments: a list is needed, not {}"),
+            )
+        ),
+        (lambda d, r: r["arguments"].append(["x" * 5000]), f"['{'x' * 78} is not a text"),
         (lambda d, r: r.update(launcher="slurm"), "'slurm' is not one of horovodrun, kvstore"),
         (lambda d, r: r["arguments"].append(4), "4 is not a text: quote it"),
         (lambda d, r: r["arguments"].append("--x={batch}"), "{batch} is not one of"),
@@ -122,6 +131,7 @@ def test_a_broken_file_is_told_where_and_why(change, said):
         check_benchmark(broken(change), "x.yml")
     assert str(error.value).startswith("x.yml")
     assert said in str(error.value)
+    assert "x" * 81 not in str(error.value)
 
 
 def test_a_file_that_is_no_mapping_is_told():

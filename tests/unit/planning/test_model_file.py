@@ -99,6 +99,7 @@ def model(**keys):
         ({"model": model(parameters={"figure": "4e9", "source": "y"})}, r"write 4.0e\+9"),
         ({"model": model(parameters={"figure": float("inf"), "source": "y"})}, r"above 0 is n"),
         ({"model": model(parameters={"figure": 10**400, "source": "y"})}, r"above 0 is n"),
+        ({"model": model(parameters={"figure": 1e31, "source": "y"})}, r"below 1e\+30"),
         ({"model": model(flops_per_unit={"formula": [], "source": "y"})}, r"\[\] is not one of"),
         (
             {"model": model(flops_per_unit={"formula": "x", "source": "y"})},

@@ -28,6 +28,10 @@ def test_variables_that_are_no_options_are_left_alone():
     [
         ("repeats", "0", "-e repeats=0: '0' is below 1"),
         ("repeats", -2, "is below 1"),
+        ("repeats", "1_0", "'1_0' is not a whole number"),
+        ("repeats", "\N{ARABIC-INDIC DIGIT THREE}", "is not a whole number"),
+        ("repeats", "x" * 5000, f"-e repeats={'x' * 80}: '{'x' * 79} is not a whole number"),
+        ("precision", {"x" * 5000: 1}, f"-e precision={{'{'x' * 78}: is a mapping"),
         ("repeats", 10001, "is above 10000, the most that can be asked for"),
         ("max_repeats", 10001, "is above 10000"),
         ("warmup", "9" * 20, "is above 1000000"),

@@ -159,6 +159,8 @@ def test_a_factor_has_no_name_that_something_else_reads():
     # Of the roles those that a campaign is often given.
     names |= {"cell_timeout", "history_plots", "archive_path", "framework_python", "slurm_nodes"}
     names |= {"cluster_ssh_port", "preflight_accepted", "report_plots", "report_published_dir"}
+    # Of the headers of logs, beside the factors of the table.
+    names |= {"nccl", "backend", "parameters", "threads_per_rank", "ranks_seen", "steps_per_line"}
     for name in names:
         toy = copy.deepcopy(TOY)
         toy["factors"][name] = {"type": "flag", "token": "zz"}
@@ -174,7 +176,7 @@ def test_a_factor_has_no_name_that_something_else_reads():
 def test_two_factors_of_a_benchmark_have_different_tokens():
     twice = copy.deepcopy(TOY)
     twice["factors"]["heads"] = dict(twice["factors"]["sequence_length"])
-    with pytest.raises(ValueError, match=r"heads.token: .* a value of sequence_length"):
+    with pytest.raises(ValueError, match=r"heads.token .* a value of sequence_length"):
         check_benchmark(twice, "toy.yml")
 
 
@@ -322,7 +324,7 @@ def test_benchmarks_that_declare_a_factor_with_two_types_are_refused():
     [
         ({"type": [], "token": "x{}"}, r"heads.type: \[\] is not one of count, flag, text"),
         ({"type": "flag", "token": ""}, "heads.token: is empty"),
-        ({"type": "flag", "token": "1n1g"}, "heads.token: '1n1g' reads like a topology"),
+        ({"type": "flag", "token": "1n1g"}, "heads.token '1n1g' reads like a topology"),
         ({"type": "count", "token": "{}n8g"}, "reads like a topology"),
     ],
 )

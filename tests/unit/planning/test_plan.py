@@ -15,13 +15,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text
     duration,
     plan_text,
 )
-from campaign_data import benchmarks, cluster
+from campaign_data import benchmarks, cluster, planned
 
 TO_TARGET = {"recipe": "time_to_train", "topology": "1n1g"}
-
-
-def planned(nodes=None, **options):
-    return plan.build(benchmarks(), parse_options(options), nodes or cluster(4))
 
 
 def test_repeats_run_in_rounds_over_the_cells():

@@ -4,8 +4,6 @@ import copy
 import json
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
-from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_changes import (
     check_same,
     check_software,
@@ -13,11 +11,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_chan
     other_trainers,
     software_changes,
 )
-from campaign_data import benchmarks, cluster
-
-
-def planned(nodes=None, **options):
-    return plan.build(benchmarks(), parse_options(options), nodes or cluster(4))
+from campaign_data import cluster, planned
 
 
 def test_the_same_plan_has_no_differences_even_through_json():

@@ -5,7 +5,6 @@ from collections import defaultdict
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.facts.lognames import parse_log_path
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
-from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from ansible_collections.scalebench.core.plugins.module_utils.planning.placeholders import (
     values_for,
 )
@@ -15,13 +14,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_chan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text import plan_text
 from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import matching
 from ansible_collections.scalebench.core.plugins.module_utils.running.search import skipped
-from campaign_data import benchmarks, cluster
+from campaign_data import benchmarks, cluster, planned
 
 BOTH = {"scaling": "weak,strong", "global_batch_size": 32, "batch_size_per_device": 4}
-
-
-def planned(nodes=None, known=None, **options):
-    return plan.build(known or benchmarks(), parse_options(options), nodes or cluster(4))
 
 
 def strong(topology, size=32, **options):

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.scalebench.core.plugins.module_utils.planning.variable_types import (
+    USUAL_PORT,
     option_types,
     unfit_variables,
 )
@@ -102,6 +104,62 @@ def test_a_value_out_of_its_range_is_told(name, values, said):
 )
 def test_a_folder_of_nodes_has_an_absolute_path(name, path, said):
     assert wrong(**{name: path}) == ([f"gpu01: {name} {said}"] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"cluster_ssh_directory": "/50%"},
+            "cluster_ssh_directory has a %, which ssh takes for its",
+        ),
+        ({"scalebench_work_dir": '/"'}, 'scalebench_work_dir has a ", which ssh takes for its own'),
+        ({"cluster_ssh_directory": ""}, "cluster_ssh_directory is no absolute path: begin it"),
+        ({"dataset_directory": "data"}, "dataset_directory is no absolute path: begin it with /"),
+        ({"campaign_results_dir": " "}, "campaign_results_dir is empty: name a folder"),
+        ({"campaign_benchmarks_dir": ""}, "campaign_benchmarks_dir is empty: name a folder"),
+        ({"campaign_cpu_threads": 0}, "campaign_cpu_threads is no whole number of 1 or more: give"),
+        ({"campaign_cpu_processes": "0"}, "campaign_cpu_processes is no whole number of 1 or more"),
+    ],
+)
+def test_what_no_role_could_work_with_is_told(given, said):
+    types = declared_types()
+    (problem,) = unfit_variables({"gpu01": {**FOLDERS, **given}}, types)
+    assert problem.startswith(f"gpu01: {said}")
+    usual = {"campaign_results_dir": "results", "cluster_ssh_directory": "/a b", **FOLDERS}
+    assert unfit_variables({"gpu01": {**usual, "campaign_cpu_threads": 1}}, types) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("cluster_ssh_port", (None, None), False), ("cluster_ssh_port", (10000, "10000"), False),
+        ("cluster_ssh_port", (10001, None), True), ("cluster_ssh_port", (USUAL_PORT, None), False),
+        ("cluster_ssh_port", (10001, 10002), True),
+        ("cluster_ssh_port", ("{{ port }}", 10001), False),
+        ("scalebench_carrier", ("slurm", None), True),
+        ("scalebench_carrier", ("slurm", "slurm"), False),
+        ("scalebench_carrier", ("ssh", None), False),
+    ],
+)  # fmt: skip
+def test_the_cluster_has_one_port_and_one_carrier(name, given, said):
+    nodes = {
+        f"gpu0{at}": {**FOLDERS, **({name: value} if value else {})}
+        for at, value in enumerate(given)
+    }
+    told = [f"{name} differs between the nodes: gpu"]
+    assert [one[: len(told[0])] for one in unfit_variables(nodes, TYPES)] == (told if said else [])
+
+
+def test_the_usual_port_is_the_default_of_the_role():
+    defaults = yaml.safe_load((ROOT / "roles/cluster_ssh/defaults/main.yml").read_text())
+    assert defaults["cluster_ssh_port"] == USUAL_PORT
+
+
+@pytest.mark.parametrize("name", ["node 1", "q'uo", 'q"uo', "a\\b", "a\tb"])
+def test_a_name_that_sshd_does_not_take_is_told(name):
+    (problem,) = unfit_variables({name: FOLDERS, "n\xf6de": FOLDERS, "-n": FOLDERS}, TYPES)
+    assert "its name has a blank, a quote or a backslash, which sshd does not take" in problem
 
 
 @pytest.mark.parametrize(("choice", "said"), [("0-3", True), ("0,0", True), ([0, 2], False)])

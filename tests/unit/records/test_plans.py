@@ -81,6 +81,19 @@ def test_a_plan_is_read_as_it_was_written():
             )
             for figure in (0, -1)
         ),
+        (
+            lambda made: made["cells"][0].update(
+                model_data={"parameters": {"figure": 1e31, "source": "a paper"}}
+            ),
+            "holds 1e[+]31, which is no figure",
+        ),
+        *(
+            (
+                lambda made, units=units: made["cells"][0].update(units_per_sample=units),
+                f"pytorch fp32 bz2 1n1g: units_per_sample is {units}, not above 0",
+            )
+            for units in (0, -1)
+        ),
         (lambda made: made["cells"].append("r50"), r"cells\[1\] is 'r50', not a mapping"),
         (lambda made: made["cells"][0].update(nodes=2), "topology 1n1g does not fit nodes"),
         (lambda made: made["cells"][0].pop("name"), r"cells\[0\] has no name"),

@@ -1,8 +1,12 @@
 """The types of records and results name the keys that the code writes, no more and no fewer."""
 
-from typing import get_type_hints
+import importlib
+import pkgutil
+import sys
+from typing import get_type_hints, is_typeddict
 
 import pytest
+from ansible_collections.scalebench.core.plugins import module_utils
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import facts_of_text
 from ansible_collections.scalebench.core.plugins.module_utils.records.endings import groups
 from ansible_collections.scalebench.core.plugins.module_utils.records.factors import factor_names
@@ -31,6 +35,17 @@ ADDED = {
 def keys(of):
     """Return all keys of a type, with those of the types it extends."""
     return set(get_type_hints(of))
+
+
+def test_what_a_type_inherits_is_known_where_it_stands():
+    """Python 3.8 looks for the names of an inherited annotation there, later ones do not."""
+    names = pkgutil.walk_packages(module_utils.__path__, f"{module_utils.__name__}.")
+    modules = [importlib.import_module(module.name) for module in names]
+    kinds = {kind for module in modules for kind in vars(module).values() if is_typeddict(kind)}
+    assert Results in kinds
+    for kind in kinds:
+        for annotation in kind.__annotations__.values():
+            eval(annotation.__forward_arg__, vars(sys.modules[kind.__module__]))
 
 
 def test_results_cells_and_repeats_have_the_keys_of_their_types():
@@ -101,6 +116,7 @@ TELEMETRY = {"seconds": 1.0, "cpu": {"own_seconds": 1.0, "cores": None}}
         ({"nodes": {"node1": {"telemetry": TELEMETRY}}}, "cpu.cores is None, not a whole number"),
         ({"ending": ["ok"]}, "ending is .*, not a text"),
         ({"seconds": "9"}, "seconds is '9', not a number"),
+        ({"facts": {**FACTS, "throughput": 1e31}}, "holds 1e[+]31, which is no figure"),
     ],
 )
 def test_a_record_with_a_value_of_another_kind_is_refused(damage, said):

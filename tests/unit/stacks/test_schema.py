@@ -81,7 +81,25 @@ def test_the_wheel_of_a_shipped_stack_serves_its_gpus_and_its_driver(name):
             {"frameworks": {"pytorch": {"packages": ["torch==2.13.0"], "index": "x"}}},
             r"frameworks\.pytorch\.index: no such key",
         ),
+        *(
+            ({"driver": {key: "x" * 5000}}, f"^.{{0,50}}{said}.{{0,80}}$")
+            for key, said in (
+                ("version", "'x{79} is not a version"),
+                ("source", r"driver\.source: 'x{79} is not one of"),
+                ("modules", r"driver\.modules: open or proprietary, not 'x{79}"),
+            )
+        ),
         ({"repository": {"url": ""}}, r"repository\.url is missing"),
+        ({"driver": {"url": 5}}, r"driver\.url: a text is needed, not 5"),
+        ({"architectures": 5}, "v100-2026: architectures: a list is needed, not int"),
+        *(
+            ({"frameworks": odd}, f"v100-2026: frameworks: a mapping is needed, not {kind}")
+            for odd, kind in ((5, "int"), ("pytorch", "str"), (["pytorch"], "list"))
+        ),
+        (
+            {"frameworks": {"pytorch": {"packages": 5}}},
+            r"frameworks\.pytorch\.packages: a list is needed, not int",
+        ),
     ],
 )
 def test_an_error_names_its_place(change, message):

@@ -1,4 +1,4 @@
-"""The options of a campaign as they were given: with -e, or as variables of inventory or play."""
+"""The options of a campaign as they were given: with -e or as variables, and -e variants=FILE."""
 
 from __future__ import annotations
 
@@ -12,13 +12,27 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from ansible.errors import AnsibleUndefinedVariable
 from ansible_collections.scalebench.core.plugins.module_utils.planning import options
-from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import declaring
+from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import (
+    chosen_benchmarks,
+    declaring,
+    factors_of,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.planning.variable_types import (
     option_types,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import by_words
+from ansible_collections.scalebench.core.plugins.module_utils.planning.variants import (
+    check_variants,
+    with_variants,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import differing
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import load_benchmarks
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    read_yaml,
+    said,
+    user_path,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.plan_evidence import PROJECT
 
 __all__ = [
@@ -27,11 +41,12 @@ __all__ = [
     "given_options",
     "misspelt",
     "role_variables",
+    "with_given_variants",
     "with_sources",
 ]
 
 Declared = Mapping[str, Iterable[str]]
-_NONE: Declared = {}
+_NONE: Mapping[str, Any] = {}
 # Of defaults/main.yml: its variables, and those of the inventory that they refer to.
 _VARIABLE = re.compile(r"^(\w+):|\b(scalebench_\w+)", re.M)
 # Read by Ansible or a playbook before any role.
@@ -67,13 +82,20 @@ def given_options(
         key = _first(keys, extra)
         if key:
             if key == name or extra[key] != "":
-                given[name] = template(variables.get(key, extra[key]))
+                given[name] = _resolved(key, variables.get(key, extra[key]), template)
             continue
         key = _first(keys, variables)
-        value = template(variables[key]) if key else None
+        value = _resolved(key, variables[key], template) if key else None
         if value not in (None, "", []):
             of_variables[name] = value
     return {**given, **of_variables}, list(of_variables)
+
+
+def _resolved(name: str, value: Any, template: Callable[[Any], Any]) -> Any:
+    try:
+        return template(value)
+    except AnsibleUndefinedVariable as error:
+        raise AnsibleUndefinedVariable(f"{name}: {error}") from None
 
 
 @cache
@@ -125,8 +147,8 @@ def check_same_on_nodes(
         for node, variables in nodes.items():
             key = _first(_variables_of(name), variables)
             values[node] = json.dumps(variables[key], default=str) if key else "no value"
-        if len({*values.values()}) > 1:
-            listed = ", ".join(by_words(values.items(), " has "))
+        listed = differing(values)
+        if listed:
             raise ValueError(
                 f"variable {name} differs between the nodes: {listed}. An option holds for the"
                 " whole campaign: set it for all nodes, as in group_vars/all, or with -e"
@@ -161,3 +183,43 @@ def _variables_of(name: str) -> tuple[str, ...]:
 
 def _first(keys: Iterable[str], variables: Mapping[str, Any]) -> str | None:
     return next((key for key in keys if key in variables), None)
+
+
+def with_given_variants(
+    benchmarks: Mapping[str, Any], options: Mapping[str, Any], kept: Mapping[str, Any] = _NONE
+) -> Mapping[str, Any]:
+    """Return the benchmarks by name; those asked for have the variants of -e variants=FILE.
+
+    :param options: what ``options.parse_options`` returned.
+    :param kept: the plan of a campaign that goes on without options. What the file held at its
+        beginning stands in the plan; the file may be gone.
+    :raises ValueError: the file cannot be used, or a benchmark has variants of its own.
+    """
+    if "variants" not in options:
+        return benchmarks
+    given = f"-e variants={options['variants']}"
+    content = None if kept.get("variants") else _variants(options["variants"], given)
+    choosing = {key: options[key] for key in ("benchmark", "recipe") if key in options}
+    changed = {}
+    for name in chosen_benchmarks(benchmarks, choosing):
+        benchmark = benchmarks[name]
+        if "variants" in benchmark:
+            raise ValueError(
+                f"{given}: benchmark {name} has variants of its own,"
+                f" {', '.join(benchmark['variants'])}: leave the option out"
+            )
+        found = content if content is not None else kept["variants"].get(name)
+        where = f"{given}: variants"
+        checked = check_variants(found, where, factors_of(benchmark), list(benchmark["recipes"]))
+        changed[name] = with_variants(benchmark, checked)
+    return {**benchmarks, **changed}
+
+
+def _variants(path: str, given: str) -> Any:
+    try:
+        content = read_yaml(user_path(path))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise ValueError(f"{given}: {said(error)}") from None
+    if not isinstance(content, Mapping) or [*content] != ["variants"]:
+        raise ValueError(f"{given}: a file with one key, variants, is needed")
+    return content["variants"]

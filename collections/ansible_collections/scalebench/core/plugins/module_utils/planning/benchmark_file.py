@@ -9,6 +9,7 @@ from typing import Any, Callable, Collection, Dict, List, Mapping, Sequence
 
 from ..logs import READERS
 from ..records.factors import FACTORS, LOSS_SCALING, Factor, parse_count, parse_flag
+from ..records.runs import NAMES_IN_LOGS
 from ..stacks.pci import ARCHITECTURES
 from ..strategies import parameters_of
 from ..topology import parse_topology
@@ -100,6 +101,7 @@ _RESERVED = (
     *("results_dir", "benchmarks_dir", "ssh_config", "cpu_processes", "cpu_threads"),
     *("framework_dir", "container_engine", "free_mib", "retry", "requeue"),
     *("rdma_adapters", "transport", "ask_gpus", "gpu_ids"),
+    *NAMES_IN_LOGS,
 )
 _CONTAINER: Dict[str, type] = {
     "digest": str,
@@ -162,10 +164,12 @@ def _check_mapping(
     kinds = {**optional, **required}
     for key, item in value.items():
         if key not in kinds:
-            raise ValueError(f"{where}.{key}: no such key; there are {', '.join(sorted(kinds))}")
+            raise ValueError(
+                f"{where}.{key!s:.80}: no such key; there are {', '.join(sorted(kinds))}"
+            )
         if not isinstance(item, kinds[key]):
             wanted = kinds[key].__name__
-            raise ValueError(f"{where}.{key}: a {wanted} is needed, not {item!r}")
+            raise ValueError(f"{where}.{key}: a {wanted} is needed, not {item!r:.80}")
 
 
 def _check_recipe(recipe: Any, where: str, factors: Sequence[Factor]) -> None:
@@ -185,7 +189,7 @@ def _check_recipe(recipe: Any, where: str, factors: Sequence[Factor]) -> None:
     for version, changes in versions.items():
         place = f"{where}.versions.{version}"
         if not isinstance(version, str):
-            raise ValueError(f"{place}: {version!r} is not a text: quote it")
+            raise ValueError(f"{place}: {version!r:.80} is not a text: quote it")
         _check_mapping(changes, place, {}, _BY_VERSION)
     _check_mapping(recipe.get("devices", {}), f"{where}.devices", {}, dict.fromkeys(DEVICES, dict))
     for device, changes in recipe.get("devices", {}).items():
@@ -221,7 +225,7 @@ def _check_recipe(recipe: Any, where: str, factors: Sequence[Factor]) -> None:
 def _check_known(name: Any, known: Collection[str], where: str) -> None:
     """Refuse a name that is none of those that are known."""
     if name not in known:
-        raise ValueError(f"{where}: {name!r} is not one of {', '.join(known)}")
+        raise ValueError(f"{where}: {name!r:.80} is not one of {', '.join(known)}")
 
 
 def _check_words(part: Mapping[str, Any], where: str, own: Sequence[Factor]) -> None:
@@ -254,7 +258,7 @@ def _check_start(recipe: Mapping[str, Any], where: str, own: Sequence[Factor]) -
     for key in ("framework", "framework_set"):
         if not NAME.fullmatch(recipe.get(key, "_")):
             raise ValueError(
-                f"{where}.{key}: {recipe[key]!r} is not a name: letters, digits, _, - and ."
+                f"{where}.{key}: {recipe[key]!r:.80} is not a name: letters, digits, _, - and ."
             )
     options = LAUNCHERS[recipe["launcher"]].options
     _check_mapping(recipe.get("launcher_options", {}), f"{where}.launcher_options", {}, options)
@@ -266,11 +270,11 @@ def _check_start(recipe: Mapping[str, Any], where: str, own: Sequence[Factor]) -
     path = recipe.get("workload", "_")
     if not path.isprintable() or any(part.strip() in ("", ".", "..") for part in path.split("/")):
         raise ValueError(
-            f"{where}.workload: {path!r} is not the path of a file below workloads/, as"
+            f"{where}.workload: {path!r:.80} is not the path of a file below workloads/, as"
             " line_fit/train.py"
         )
     if not _VERSION.fullmatch(recipe.get("nccl", "0.0")):
-        raise ValueError(f"{where}.nccl: {recipe['nccl']!r} is not a version, as 2.4.7")
+        raise ValueError(f"{where}.nccl: {recipe['nccl']!r:.80} is not a version, as 2.4.7")
     names = [factor.name for factor in own]
     check_placeholders(recipe.get("program", []), f"{where}.program", names)
     if "container" in recipe:
@@ -302,7 +306,7 @@ def _check_estimate(estimate: Mapping[Any, Any], where: str) -> None:
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
         if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
-            raise ValueError(f"{where}.{topology}: seconds are needed, not {seconds!r}")
+            raise ValueError(f"{where}.{topology}: seconds are needed, not {seconds!r:.80}")
         if not 0 < seconds <= sys.float_info.max:
             raise ValueError(f"{where}.{topology}: {seconds} is not a number of seconds above 0")
 
@@ -321,12 +325,14 @@ def _check_defaults(
         place = f"{where}.{device}"
         blocks = usual.get("matrix", [{}])
         if not isinstance(blocks, list) or not blocks:
-            raise ValueError(f"{place}.matrix: a list of mappings is needed, not {blocks!r}")
+            raise ValueError(f"{place}.matrix: a list of mappings is needed, not {blocks!r:.80}")
         common = {key: value for key, value in usual.items() if key != "matrix"}
         _check_factors(common, place, choices, own, (*lists, *_METHOD))
         for number, block in enumerate(blocks):
             if not isinstance(block, Mapping):
-                raise ValueError(f"{place}.matrix[{number}]: a mapping is needed, not {block!r}")
+                raise ValueError(
+                    f"{place}.matrix[{number}]: a mapping is needed, not {block!r:.80}"
+                )
             _check_factors(block, f"{place}.matrix[{number}]", choices, own, lists)
             for name in (*needed, "topology"):
                 if name not in {**common, **block}:
@@ -359,15 +365,17 @@ def _check_when(
     known = sorted({*parsers} - {"benchmark"})
     for factor, wanted in when.items():
         if factor not in known:
-            raise ValueError(f"{where}.{factor}: no such factor; there are {', '.join(known)}")
+            raise ValueError(
+                f"{where}.{factor!s:.80}: no such factor; there are {', '.join(known)}"
+            )
         for value in wanted if isinstance(wanted, list) else [wanted]:
             try:
                 parsed = parsers[factor](value)
             except ValueError as error:
-                raise ValueError(f"{where}.{factor}: {value!r} {error}") from None
+                raise ValueError(f"{where}.{factor}: {value!r:.80} {error}") from None
             if (type(parsed), parsed) != (type(value), value):
                 raise ValueError(
-                    f"{where}.{factor}: {value!r} never equals a cell's value: write"
+                    f"{where}.{factor}: {value!r:.80} never equals a cell's value: write"
                     f" {str(parsed).lower() if isinstance(parsed, bool) else parsed} without quotes"
                 )
             if factor in choices:
@@ -377,7 +385,9 @@ def _check_when(
 def _check_choice(factor: str, value: Any, where: str, choices: Choices) -> None:
     if value not in choices[factor]:
         listed = ", ".join(map(str, choices[factor]))
-        raise ValueError(f"{where}.{factor}: {value!r} is not among the recipe's choices: {listed}")
+        raise ValueError(
+            f"{where}.{factor}: {value!r:.80} is not among the recipe's choices: {listed}"
+        )
 
 
 def check_container(container: Any, where: str) -> None:
@@ -390,12 +400,14 @@ def check_container(container: Any, where: str) -> None:
     """
     _check_mapping(container, where, {"image": str}, _CONTAINER)
     if "digest" in container and not _DIGEST.fullmatch(container["digest"]):
-        raise ValueError(f"{where}.digest: {container['digest']!r} is not sha256: and 64 digits")
+        raise ValueError(
+            f"{where}.digest: {container['digest']!r:.80} is not sha256: and 64 digits"
+        )
     for mount in container.get("mounts", []):
         if not _MOUNT.fullmatch(str(mount)):
             raise ValueError(
-                f"{where}.mounts: {mount!r} is not a folder of the node's data and its place in the"
-                " container, as {data_dir}/tfrecord:/data/tfrecords"
+                f"{where}.mounts: {mount!r:.80} is not a folder of the node's data and its place in"
+                " the container, as {data_dir}/tfrecord:/data/tfrecords"
             )
 
 
@@ -409,7 +421,7 @@ def check_sources(sources: List[Any], where: str) -> None:
         place = f"{where}[{number}]"
         _check_mapping(source, place, _SOURCE, {"patches": list})
         if not NAME.fullmatch(source["name"]):
-            raise ValueError(f"{place}.name: {source['name']!r} is not the name of a folder")
+            raise ValueError(f"{place}.name: {source['name']!r:.80} is not the name of a folder")
         for index, patch in enumerate(source.get("patches", [])):
             _check_mapping(patch, f"{place}.patches[{index}]", _PATCH, {})
             if patch["from"] == patch["to"] or "\n" in patch["from"] + patch["to"]:

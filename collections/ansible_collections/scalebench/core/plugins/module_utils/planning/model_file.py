@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 from typing import Any, Dict, Mapping, Optional, Sequence
 
 from ..models.flops import FORMULAS
 from ..records.factors import Factor, parse_count
+from ..records.shape import MEASURED
 
 __all__ = ["KEYS", "NAME", "check_model", "model_name", "model_of_cell"]
 
@@ -46,17 +46,19 @@ def check_model(benchmark: Mapping[str, Any], where: str, own: Sequence[Factor])
     stated: Any = {"name": model} if isinstance(model, str) else model
     if not isinstance(stated, Mapping):
         raise ValueError(
-            f"{where}: model: a name, or a mapping with name, is needed, not {model!r}"
+            f"{where}: model: a name, or a mapping with name, is needed, not {model!r:.80}"
         )
     place = f"{where}: model"
     for key, value in stated.items():
         if key not in _MODEL:
-            raise ValueError(f"{place}.{key}: no such key; there are {', '.join(_MODEL)}")
+            raise ValueError(f"{place}.{key!s:.80}: no such key; there are {', '.join(_MODEL)}")
         if not isinstance(value, _MODEL[key]):
-            raise ValueError(f"{place}.{key}: a {_MODEL[key].__name__} is needed, not {value!r}")
+            raise ValueError(
+                f"{place}.{key}: a {_MODEL[key].__name__} is needed, not {value!r:.80}"
+            )
     if not NAME.fullmatch(stated.get("name", "")):
         raise ValueError(
-            f"{place}.name: {stated.get('name')!r}: letters, digits, _, - and . are needed: the"
+            f"{place}.name: {stated.get('name')!r:.80}: letters, digits, _, - and . are needed: the"
             " names of logs begin with it"
         )
     _check_samples(benchmark, stated, place)
@@ -69,7 +71,7 @@ def check_model(benchmark: Mapping[str, Any], where: str, own: Sequence[Factor])
 
 def _check_noun(value: Any, where: str, example: str) -> None:
     if not isinstance(value, str) or not _UNIT.fullmatch(value):
-        raise ValueError(f"{where}: {value!r}: must name what is counted, such as {example}")
+        raise ValueError(f"{where}: {value!r:.80}: must name what is counted, such as {example}")
 
 
 def _check_units_per_sample(
@@ -80,14 +82,14 @@ def _check_units_per_sample(
         return
     value, place = benchmark["units_per_sample"], f"{where}: units_per_sample"
     if "unit" not in benchmark:
-        raise ValueError(f"{place}: {value!r} of what? unit is missing")
+        raise ValueError(f"{place}: {value!r:.80} of what? unit is missing")
     counts = [factor.name for factor in own if factor.parse is parse_count]
     is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 1
     if not is_count and value not in counts:
         known = ", ".join(counts) or "it declares none"
         raise ValueError(
-            f"{place}: {value!r} is neither a whole number above 0 nor a factor of the benchmark"
-            f" of type count ({known})"
+            f"{place}: {value!r:.80} is neither a whole number above 0 nor a factor of the"
+            f" benchmark of type count ({known})"
         )
 
 
@@ -108,19 +110,21 @@ def _check_stated(stated: Optional[Mapping[str, Any]], place: str, kinds: Sequen
         return
     unknown = [str(key) for key in stated if key not in (*kinds, "source")]
     if unknown or len([kind for kind in kinds if kind in stated]) != 1:
-        raise ValueError(f"{place}: {' or '.join(kinds)}, and source, are needed, not {stated!r}")
+        raise ValueError(
+            f"{place}: {' or '.join(kinds)}, and source, are needed, not {stated!r:.80}"
+        )
     source = stated.get("source")
     if not isinstance(source, str) or not source.strip():
-        raise ValueError(f"{place}.source: say where it comes from, not {source!r}")
+        raise ValueError(f"{place}.source: say where it comes from, not {source!r:.80}")
     if "formula" in stated and stated["formula"] not in list(FORMULAS):
         known = ", ".join(FORMULAS)
-        raise ValueError(f"{place}.formula: {stated['formula']!r} is not one of {known}")
+        raise ValueError(f"{place}.formula: {stated['formula']!r:.80} is not one of {known}")
     figure = stated.get("figure", 1)
     number = isinstance(figure, (int, float)) and not isinstance(figure, bool)
-    if not number or not 0 < figure <= sys.float_info.max:
+    if not number or not 0 < figure < MEASURED:
         raise ValueError(
-            f"{place}.figure: a number above 0 is needed, not {figure!r} (YAML reads 4e9 as text:"
-            " write 4.0e+9)"
+            f"{place}.figure: a number above 0 is needed, below {MEASURED:g}, not"
+            f" {figure!r:.80} (YAML reads 4e9 as text: write 4.0e+9)"
         )
 
 

@@ -174,12 +174,14 @@ def parse_options(
     for name, value in given.items():
         if name in lists:
             if isinstance(value, Mapping):
-                raise ValueError(f"{source} {name}={value}: is a mapping, not a list of values")
+                raise ValueError(
+                    f"{source} {name}={value!s:.80}: is a mapping, not a list of values"
+                )
             items = value if isinstance(value, (list, tuple)) else str(value).split(",")
             if len(items) > 1 and any(not str(item).strip() for item in items):
                 raise ValueError(
-                    f"{source} {name}={','.join(map(str, items))}: has an empty item: remove it, or"
-                    " the comma that is too many"
+                    f"{source} {name}={','.join(map(str, items)):.80}: has an empty item: remove"
+                    " it, or the comma that is too many"
                 )
             parsed = [_parse(lists[name], name, item, source) for item in items]
             if not parsed:
@@ -187,7 +189,7 @@ def parse_options(
             for item in parsed:
                 if len(str(item)) > _LONGEST:
                     raise ValueError(
-                        f"{source} {name}={item}: is longer than {_LONGEST} characters"
+                        f"{source} {name}={item!s:.80}: is longer than {_LONGEST} characters"
                     )
             options[name] = list(dict.fromkeys(parsed))
         elif name in SINGLE:
@@ -203,7 +205,7 @@ def _parse(parser: Parser, name: str, value: Any, source: str) -> Any:
             raise ValueError(f"is above {most}, the most that can be asked for")
         return parsed
     except ValueError as error:
-        raise ValueError(f"{source} {name}={value}: {value!r} {error}") from None
+        raise ValueError(f"{source} {name}={value!s:.80}: {value!r:.80} {error}") from None
 
 
 def as_arguments(options: Mapping[str, Any]) -> str:

@@ -83,21 +83,21 @@ def check_placeholders(words: Iterable[Any], where: str, own: Iterable[str] = ()
     """
     for word in words:
         if not isinstance(word, str):
-            raise ValueError(f"{where}: {word!r} is not a text: quote it")
+            raise ValueError(f"{where}: {word!r:.80} is not a text: quote it")
         try:
             named = _fields(word)
         except ValueError as error:
-            raise ValueError(f"{where}: {word!r}: {error}; write {{{{ for a brace") from None
+            raise ValueError(f"{where}: {word!r:.80}: {error}; write {{{{ for a brace") from None
         known = sorted({*PLACEHOLDERS, *own})
         for field in named:
             if field not in known:
                 raise ValueError(
-                    f"{where}: {word!r}: {{{field}}} is not one of {', '.join(known)}; a factor of"
-                    " its own the benchmark declares in factors"
+                    f"{where}: {word!r:.80}: {{{field}}} is not one of {', '.join(known)}; a factor"
+                    " of its own the benchmark declares in factors"
                 )
         if "tokens_per_device" in named and _LENGTH not in known:
             raise ValueError(
-                f"{where}: {word!r}: {{tokens_per_device}} needs a factor {_LENGTH} of the"
+                f"{where}: {word!r:.80}: {{tokens_per_device}} needs a factor {_LENGTH} of the"
                 " benchmark"
             )
 

@@ -6,6 +6,7 @@ for a text, and gives the role the value as it was: the letters of a text, or 3.
 
 from __future__ import annotations
 
+import re
 import sys
 from functools import partial
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Sequence, Tuple
@@ -13,7 +14,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Seq
 from ..records.node_names import by_words, folded
 from .seating import GPU_CHOICES, chosen_gpus
 
-__all__ = ["option_types", "unfit_variables"]
+__all__ = ["USUAL_PORT", "option_types", "unfit_variables"]
 
 # What a value is called. Of bool and int the first counts.
 _KINDS: Sequence[Tuple[Any, str]] = (
@@ -33,6 +34,11 @@ def _problem_of_folder(path: str) -> str:
     if not path.startswith(("/", "~", "$")):
         return "is no absolute path: begin it with /"
     return "" if path.strip("/") else "is the root of the file system: name a folder below it"
+
+
+def _problem_of_ssh_folder(path: str) -> str:
+    odd = next((sign for sign in '"%' if sign in path), "")
+    return _problem_of_folder(path) or (odd and f"has a {odd}, which ssh takes for its own")
 
 
 def _problem_of_gpus(choice: Any) -> str:
@@ -88,8 +94,11 @@ _TYPES = {
     "path": _PATH,
     # Of a node: from the root of its file system on.
     "folder": _PATH._replace(problem=_problem_of_folder),
+    "ssh_folder": _PATH._replace(problem=_problem_of_ssh_folder),
+    "place": _PATH._replace(problem=lambda path: "" if path.strip() else "is empty: name a folder"),
     "bool": _Type(_SCALARS, [], "a boolean", "true or false", problem=_problem_of_switch),
     "int": _COUNT,
+    "positive": _COUNT._replace(problem=partial(_problem_of_number, least=1)),
     "port": _COUNT._replace(problem=partial(_problem_of_number, least=1, most=65535)),
     "float": _COUNT._replace(
         allowed=_SCALARS[1:], right="a number", problem=partial(_problem_of_number, of=float)
@@ -109,8 +118,13 @@ _TYPES = {
 # Variables of the inventory, of playbooks, and of roles that have another type than their option
 # says. YAML changes the digits of whole numbers: 010 is 8, and 8:00:00 is 28800.
 _OTHERS = {
-    **dict.fromkeys(("scalebench_state_dir", "scalebench_work_dir"), "folder"),
-    **dict.fromkeys(("framework_dir", "workload_dir"), "folder"),
+    **dict.fromkeys(("scalebench_work_dir", "cluster_ssh_directory"), "ssh_folder"),
+    **dict.fromkeys(("scalebench_state_dir", "framework_dir", "workload_dir"), "folder"),
+    **dict.fromkeys(("framework_sources_dir", "dataset_directory"), "folder"),
+    **dict.fromkeys(
+        ("campaign_results_dir", "report_results_dir", "campaign_benchmarks_dir"), "place"
+    ),
+    **dict.fromkeys(("campaign_cpu_processes", "campaign_cpu_threads"), "positive"),
     "scalebench_data_dir": "path",
     **dict.fromkeys(("scalebench_address", "scalebench_interface", "scalebench_transport"), "path"),
     **dict.fromkeys(("scalebench_ssh_arguments", "scalebench_proxy", "scalebench_carrier"), "path"),
@@ -139,6 +153,11 @@ _FORMER = {
     "stack_image_mirror": "framework_container_mirror",
 }
 
+# The default of cluster_ssh_port.
+USUAL_PORT = 10000
+# By name, the default of what nodes are reached by: the port is dialled from all, and one carrier
+# starts the processes of a cell.
+_OF_CLUSTER = {"cluster_ssh_port": str(USUAL_PORT), "scalebench_carrier": "ssh"}
 _NOT_SET = (
     "is not set: copy inventory/example for servers, or give -i inventory/local before your own for"
     " more nodes on this machine"
@@ -172,8 +191,9 @@ def _type(option: Mapping[str, Any]) -> str:
 def unfit_variables(nodes: Mapping[str, Mapping[str, Any]], types: Mapping[str, str]) -> List[str]:
     """Return a sentence for each variable of another type than roles take, and for no work folder.
 
-    Others are for each option that was renamed, and each server that is several nodes. They have no
-    value in them, which may be secret.
+    Others are for each option that was renamed, each server that is several nodes, each name that
+    sshd does not take, and what is of the cluster and differs. They have no value in them, which
+    may be secret.
 
     :param nodes: the variables of each node as they were given; a template counts as right.
     :param types: by the name of a variable, as :func:`option_types` returns them.
@@ -196,8 +216,27 @@ def unfit_variables(nodes: Mapping[str, Mapping[str, Any]], types: Mapping[str, 
         for node, variables in nodes.items()
         if node != "localhost" and folder not in variables
     ]
+    problems += [
+        ("its name", node, "has a blank, a quote or a backslash, which sshd does not take: give"
+         " another, with ansible_host")
+        for node in nodes
+        if re.search(r"[\s\"'\\]", node)
+    ]  # fmt: skip
     told = ((node, f"{name} {problem}") for name, node, problem in problems if problem)
-    return [*by_words(told), *_one_server_twice(nodes)]
+    return [*by_words(told), *_one_server_twice(nodes), *_different(nodes)]
+
+
+def _different(nodes: Mapping[str, Mapping[str, Any]]) -> List[str]:
+    """Return a sentence for each variable of the cluster that has several values."""
+    told = []
+    for name, usual in _OF_CLUSTER.items():
+        given = {node: str(variables.get(name, usual)) for node, variables in nodes.items()}
+        if len({*given.values()}) > 1 and not any(map(_is_template, given.values())):
+            own = folded(node for node, value in given.items() if value != usual)
+            told.append(
+                f"{name} differs between the nodes: {own} have their own; give all nodes the same"
+            )
+    return told
 
 
 def _problem(name: str, value: Any, wanted: str) -> str:

@@ -71,8 +71,8 @@ def check_variants(
 def _check_name(name: Any, where: str, factors: Sequence[Factor], recipes: Sequence[str]) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ValueError(
-            f"{where}: {name!r} is not a name for a variant: a text of at most 32 letters, digits,"
-            " _ and ., as part of a path; quote a number"
+            f"{where}: {name!r:.80} is not a name for a variant: a text of at most 32 letters,"
+            " digits, _ and ., as part of a path; quote a number"
         )
     taken = {factor.name: factor for factor in factors if _can_be_value(factor, name)}
     if name == NO_TREATMENT or taken or name in recipes:
@@ -87,19 +87,21 @@ def _can_be_value(factor: Factor, name: str) -> bool:
 def _check_changes(changes: Mapping[str, Any], place: str, names: Sequence[str]) -> None:
     for key, value in changes.items():
         if key not in _KEYS:
-            raise ValueError(f"{place}.{key}: no such key; there are {', '.join(sorted(_KEYS))}")
+            raise ValueError(
+                f"{place}.{key!s:.80}: no such key; there are {', '.join(sorted(_KEYS))}"
+            )
         if not isinstance(value, _KEYS[key]):
             raise ValueError(f"{place}.{key}: a {_KEYS[key].__name__} is needed, not {value!r:.80}")
     environment = changes.get("environment", {})
     for variable in environment:
         if not isinstance(variable, str) or not _VARIABLE.fullmatch(variable):
-            raise ValueError(f"{place}.environment: {variable!r} is not the name of a variable")
+            raise ValueError(f"{place}.environment: {variable!r:.80} is not the name of a variable")
         if variable.startswith("SCALEBENCH_"):
             raise ValueError(f"{place}.environment: {variable} is set by Scalebench itself")
     check_placeholders(environment.values(), f"{place}.environment", names)
     check_placeholders(changes.get("arguments", []), f"{place}.arguments", names)
     if "image" in changes and not _IMAGE.fullmatch(changes["image"]):
-        raise ValueError(f"{place}.image: {changes['image']!r} is not the name of an image")
+        raise ValueError(f"{place}.image: {changes['image']!r:.80} is not the name of an image")
 
 
 def _check_bisect(cells: Sequence[Cell], options: Mapping[str, Any]) -> None:

@@ -1,20 +1,27 @@
-"""The identity of a cell: what distinguishes cells over all campaigns and log trees."""
+"""The names of campaigns, and what distinguishes cells over all campaigns and log trees."""
 
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, Mapping, NamedTuple, Tuple
 
 from .factors import factor_values
 
 __all__ = [
+    "CAMPAIGN_NAME",
     "GROUP_KEYS",
     "IDENTITY_KEYS",
     "CellKey",
     "cell_key",
     "cell_path",
+    "check_campaign_name",
     "log_place",
     "task_values",
 ]
+
+
+# Names of files have 255 bytes, and an archive's ends in .tar.gz.sha256.
+CAMPAIGN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,199}")
 
 
 class CellKey(NamedTuple):
@@ -76,3 +83,15 @@ def task_values(cell: Mapping[str, Any]) -> Dict[str, Any]:
     """Return what a cell runs and where: its program, all factors, topology and device."""
     names = ("benchmark", "recipe", "framework", "model", "topology", "device")
     return {**{name: cell.get(name) for name in names}, **factor_values(cell)}
+
+
+def check_campaign_name(campaign: str) -> None:
+    """Raise an error for what cannot be a campaign's name.
+
+    :raises ValueError: named as the option of playbooks.
+    """
+    if not CAMPAIGN_NAME.fullmatch(campaign):
+        raise ValueError(
+            f"-e campaign={campaign:.80}: a campaign's name is a folder's name: up to 200 letters,"
+            " digits and ._+-, the first a letter or digit"
+        )

@@ -33,6 +33,7 @@ __all__ = [
     "STRONG",
     "TREATMENT",
     "WEAK",
+    "BatchSize",
     "Factor",
     "Factors",
     "factor_names",
@@ -79,14 +80,11 @@ def parse_count(value: Any) -> int:
 
     :raises ValueError: it is something else.
     """
-    try:
-        number = (
-            None if isinstance(value, bool) or not isinstance(value, (int, str)) else int(value)
-        )
-    except ValueError:
-        number = None
-    if number is None:
+    # int() also takes 1_0 and digits of other scripts.
+    is_text = isinstance(value, str) and re.fullmatch("[+-]?[0-9]{1,99}", value)
+    if not is_text and (isinstance(value, bool) or not isinstance(value, int)):
         raise ValueError("is not a whole number")
+    number = int(value)
     if number < 1:
         raise ValueError("is below 1")
     return number
@@ -262,7 +260,8 @@ FORMER: Tuple[Factor, ...] = (Factor("image_size", parse_count, token="{}px", in
 
 
 if TYPE_CHECKING:
-    # A cell has MAX while the largest is searched, and nobody reckons with it then.
+    # A cell has MAX while the largest is searched, and nobody reckons with it then. Python 3.8
+    # looks for the name where a type extends Factors.
     BatchSize = Any
 else:
     BatchSize = Union[int, str]
@@ -392,11 +391,11 @@ def own_factor(
     is_flag = kind == "flag"
     if not isinstance(token, str) or not _TOKEN.fullmatch(token) or ("{}" in token) == is_flag:
         form = "without {}" if is_flag else "with {} for the value"
-        raise ValueError(f"{name}.token: {token!r}: letters and digits {form} are needed")
+        raise ValueError(f"{name}.token {token!r}: letters and digits {form} are needed")
     if not token:
         raise ValueError(f"{name}.token: is empty: the path of a log could not name the value")
     if _TOPOLOGY.fullmatch(token.replace("{}", "1")):
-        raise ValueError(f"{name}.token: {token!r} reads like a topology: choose another")
+        raise ValueError(f"{name}.token {token!r} reads like a topology: choose another")
     factor = Factor(
         *(name, _PARSERS[kind]),
         token=token,
@@ -407,7 +406,7 @@ def own_factor(
     for other in others:
         if _share_a_part(factor, other):
             raise ValueError(
-                f"{name}.token: {token!r} can name a value of {other.name} ({other.token!r}) too:"
-                " choose another"
+                f"{name}.token {token!r} can name a value of {other.name} ({other.token!r})"
+                " too: choose another"
             )
     return factor

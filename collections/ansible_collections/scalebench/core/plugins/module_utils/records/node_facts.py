@@ -118,9 +118,10 @@ class _NodeFacts(TypedDict):
 class NodeFacts(_NodeFacts, total=False):
     """The facts of module preflight_facts, with the fingerprint and the forms of the data set.
 
-    ``interface`` and ``transport`` are the inventory's words, and no facts.
+    ``expected``, ``interface`` and ``transport`` are the inventory's words, and no facts.
     """
 
+    expected: Dict[str, Any]
     interface: Any
     transport: Any
     writable: bool

@@ -6,7 +6,16 @@ import re
 from collections import Counter
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
-__all__ = ["by_words", "cores_of_machine", "fold", "folded", "machines_of", "named", "without_own"]
+__all__ = [
+    "by_words",
+    "cores_of_machine",
+    "differing",
+    "fold",
+    "folded",
+    "machines_of",
+    "named",
+    "without_own",
+]
 
 # What stands before and after the number, and its least number of digits.
 _Family = Tuple[str, str, int]
@@ -33,6 +42,11 @@ def named(names: Iterable[str], longest: int = 40) -> str:
     different = {*names}
     text = folded(different)
     return text if len(text) <= longest else f"{len(different)} nodes"
+
+
+def differing(values: Mapping[str, str]) -> str:
+    """Return in words which nodes have which value; empty where all have the same."""
+    return ", ".join(by_words(values.items(), " has ")) if len({*values.values()}) > 1 else ""
 
 
 def by_words(said: Iterable[Tuple[str, str]], link: str = ": ") -> List[str]:

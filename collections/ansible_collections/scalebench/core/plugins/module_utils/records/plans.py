@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, TypedDict, cast
 
 from ..topology import parse_topology
-from .cells import IDENTITY_KEYS
-from .factors import MAX, Factors
-from .shape import Scalar, check_shape
+from .cells import IDENTITY_KEYS, cell_key
+from .factors import MAX, BatchSize, Factors  # noqa: F401 (BatchSize: Python 3.8)
+from .shape import MEASURED, Scalar, check_plain, check_shape
 
 __all__ = [
     "LARGEST_BATCH",
@@ -345,7 +345,7 @@ def check_cell(cell: Mapping[str, Any]) -> None:
 
     :param cell: of the shape of :class:`Cell`.
     :raises ValueError: a key that a report needs is empty, the topology contradicts the counts, or
-        what is stated of the model has no figure.
+        what is stated of the model or of a sample has no figure.
     """
     empty = [key for key in NEEDED if not cell.get(key)]
     if empty:
@@ -366,6 +366,9 @@ def check_cell(cell: Mapping[str, Any]) -> None:
     place = f"{cell.get('directory', '')}/{cell.get('name', '')}"
     if ".." in place.split("/"):
         raise ValueError(f"{place!r:.200} leads out of the campaign's folder")
+    units = cell.get("units_per_sample", 1)
+    if units < 1:
+        raise ValueError(f"{cell_key(cell).short:.200}: units_per_sample is {units}, not above 0")
     repeats = cell.get("repeats")
     if isinstance(repeats, int) and not 0 <= repeats <= MOST_REPEATS:
         raise ValueError(f"repeats is {repeats}, not a number up to {MOST_REPEATS}")
@@ -403,6 +406,7 @@ def check_plan(data: Any, to_continue: bool = True) -> Plan:
     of_cell = (*NEEDED, *_TO_CONTINUE) if to_continue else NEEDED
     needed = {Plan: ("options", "nodes", "cells"), Cell: of_cell}
     check_shape(data, Plan, "plan", needed)
+    check_plain(data, largest=MEASURED)
     for cell in data["cells"]:
         check_cell(cell)
         if cell["batch_size_per_device"] == MAX:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, TypedDict
 
-from .factors import Factors
+from .factors import BatchSize, Factors  # noqa: F401 (BatchSize: Python 3.8)
 from .plans import Continued, Fingerprint, ModelData, Options, VariantsGiven
 from .runs import Disturbance, Figures, LogEnding, Message, RankWaits, TimeToTrain
 from .shape import Scalar

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, TypedDict, cast
 
-from .factors import MAX, Factors
+from .factors import MAX, BatchSize, Factors  # noqa: F401 (BatchSize: Python 3.8)
 from .plans import NEEDED, Cell, check_cell
-from .shape import Scalar, check_shape
+from .shape import MEASURED, Scalar, check_plain, check_shape
 
 __all__ = [
+    "NAMES_IN_LOGS",
     "Disturbance",
     "Figures",
     "Header",
@@ -125,6 +126,11 @@ class Identity(Factors, total=False):
     target_accuracy: float
     images_per_epoch: int
     threads_per_rank: int
+
+
+# What an identity has by other names than those of a benchmark's own factors; the last three are
+# derived from other lines of a log.
+NAMES_IN_LOGS = (*Identity.__annotations__, "ranks_seen", "steps_per_epoch", "steps_per_line")
 
 
 # Read by names of factors, which mypy does not know.
@@ -392,6 +398,7 @@ def check_run(data: Any, log: str) -> RunRecord:
     record = {**data, "repeat": repeat}
     needed = {RunRecord: ("cell", "repeat"), Cell: NEEDED, LogFacts: ("throughput",), Identity: ()}
     check_shape(record, RunRecord, "record", needed)
+    check_plain(record, largest=MEASURED)
     check_cell(record["cell"])
     kind = record.get("kind", KINDS[0])
     if kind not in KINDS:

@@ -11,7 +11,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import Any, Dict, Iterator, List, Mapping, Tuple, Union, get_type_hints
 
-__all__ = ["DEEPEST", "Scalar", "check_plain", "check_shape", "parse_json"]
+__all__ = ["DEEPEST", "MEASURED", "Scalar", "check_plain", "check_shape", "parse_json"]
 
 Scalar = Union[str, bool, int, float]
 Needed = Mapping[Any, Tuple[str, ...]]
@@ -21,6 +21,8 @@ DEEPEST = 32
 # computed from two of them is finite. Nothing is computed from p-values, and those of steady
 # repeats are as small as 1e-98.
 _LARGEST, _SMALLEST = 1e60, 1e-60
+# None that is measured or stated is larger: what is computed from two of them is a figure.
+MEASURED = 1e30
 _P_VALUES = ("p_difference", "p_equivalence", "p", "by_chance")
 _WORDS = {
     **{str: "a text", bool: "true or false", int: "a whole number", float: "a number"},
@@ -52,9 +54,12 @@ def _object(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     return value
 
 
-def check_plain(value: Any, depth: int = 0, smallest: float = _SMALLEST) -> None:
+def check_plain(
+    value: Any, depth: int = 0, smallest: float = _SMALLEST, largest: float = _LARGEST
+) -> None:
     """Refuse what :func:`parse_json` refuses, and what YAML has beside JSON.
 
+    :param largest: no number may be larger; :data:`MEASURED` where others are computed from them.
     :raises ValueError: what it is.
     """
     if depth > DEEPEST:
@@ -65,14 +70,14 @@ def check_plain(value: Any, depth: int = 0, smallest: float = _SMALLEST) -> None
     elif isinstance(value, dict):
         for key, inner in value.items():
             check_plain(key, depth)
-            check_plain(inner, depth + 1, 0.0 if key in _P_VALUES else _SMALLEST)
+            check_plain(inner, depth + 1, 0.0 if key in _P_VALUES else _SMALLEST, largest)
     elif isinstance(value, list):
         for inner in value:
-            check_plain(inner, depth + 1)
+            check_plain(inner, depth + 1, largest=largest)
     elif value is not None and not isinstance(value, (int, float)):
         kind = type(value).__name__
         raise ValueError(f"it holds {value!s:.40}, a {kind}: put it in quotes to make it a text")
-    elif value and not smallest < abs(value) < _LARGEST:
+    elif value and not smallest < abs(value) < largest:
         raise ValueError(f"it holds {value!r:.40}, which is no figure")
 
 
@@ -119,8 +124,7 @@ def _of_mapping(value: Any, kind: Any, where: str, needed: Needed) -> Iterator[s
     if not isinstance(value, dict):
         yield f"{where} is {value!r:.80}, not a mapping"
         return
-    # Python 3.8 does not know what a type requires. Nodes with it read headers, of which nothing
-    # is.
+    # Python 3.8 does not know what a type requires: what nodes with it read names it.
     wanted = needed.get(kind, getattr(kind, "__required_keys__", ()))
     missing = sorted(key for key in wanted if key not in value)
     if missing:

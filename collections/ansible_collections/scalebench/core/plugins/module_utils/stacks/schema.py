@@ -45,22 +45,27 @@ def check_stack(definition: Any, name: str) -> Dict[str, Any]:
     _known(definition, name, _TOP)
     if definition.get("stack") != name:
         raise ValueError(f"{name}: stack: should be {name}, the name of the file")
-    for architecture in definition.get("architectures") or []:
+    architectures = definition.get("architectures") or []
+    _is_a(list, architectures, f"{name}: architectures")
+    for architecture in architectures:
         if architecture not in ARCHITECTURES:
             known = ", ".join(ARCHITECTURES)
-            raise ValueError(f"{name}: architectures: {architecture!r} is not one of {known}")
+            raise ValueError(f"{name}: architectures: {architecture!r:.80} is not one of {known}")
     for key in _KEYS:
         if key in definition:
             _check_record(definition[key], f"{name}: {key}", key)
-    for entry, record in (definition.get("frameworks") or {}).items():
+    frameworks = definition.get("frameworks") or {}
+    _is_a(Mapping, frameworks, f"{name}: frameworks")
+    for entry, record in frameworks.items():
         _check_framework(record, f"{name}: frameworks.{entry}")
-    if "driver" in definition and not definition.get("architectures"):
+    if "driver" in definition and not architectures:
         raise ValueError(f"{name}: architectures: required in a stack with a driver")
     return dict(definition)
 
 
 def _check_record(record: Any, where: str, key: str) -> None:
     _known(record, where, _KEYS[key])
+    _are_texts(record, where, "url", "key_url")
     if key == "repository":
         for needed in _KEYS[key]:
             if not record.get(needed):
@@ -74,10 +79,10 @@ def _check_record(record: Any, where: str, key: str) -> None:
     sources = SOURCES.get(key)
     if sources and record.get("source") not in sources:
         raise ValueError(
-            f"{where}.source: {record.get('source')!r} is not one of {', '.join(sources)}"
+            f"{where}.source: {record.get('source')!r:.80} is not one of {', '.join(sources)}"
         )
     if key == "driver" and record.get("modules") not in ("open", "proprietary"):
-        raise ValueError(f"{where}.modules: open or proprietary, not {record.get('modules')!r}")
+        raise ValueError(f"{where}.modules: open or proprietary, not {record.get('modules')!r:.80}")
     given = record.get("source") == "given"
     if "packages" in _KEYS[key] and not given and not isinstance(record.get("packages"), Mapping):
         raise ValueError(f"{where}.packages: must map families of distributions to packages")
@@ -85,7 +90,7 @@ def _check_record(record: Any, where: str, key: str) -> None:
         raise ValueError(f"{where}.key_url is missing: the key of the repository that url names")
     checksum = record.get("sha256")
     if checksum is not None and not re.fullmatch(r"[0-9a-f]{64}", str(checksum)):
-        raise ValueError(f"{where}.sha256: 64 hexadecimal digits are needed, not {checksum!r}")
+        raise ValueError(f"{where}.sha256: 64 hexadecimal digits are needed, not {checksum!r:.80}")
 
 
 def _check_framework(record: Any, where: str) -> None:
@@ -96,20 +101,33 @@ def _check_framework(record: Any, where: str) -> None:
     _known(record, where, _FRAMEWORK)
     if ("packages" in record) == ("unavailable" in record):
         raise ValueError(f"{where}: either packages or unavailable (the reason) is needed")
-    for package in record.get("packages", ()):
+    packages = record.get("packages", [])
+    _is_a(list, packages, f"{where}.packages")
+    for package in packages:
         if not _PIN.fullmatch(str(package)):
-            raise ValueError(f"{where}.packages: {package!r} is not <name>==<version>")
-    for key in ("url", "unavailable"):
-        if not isinstance(record.get(key, ""), str):
-            raise ValueError(f"{where}.{key}: a text is needed, not {record[key]!r}")
+            raise ValueError(f"{where}.packages: {package!r:.80} is not <name>==<version>")
+    _are_texts(record, where, "url", "unavailable")
 
 
 def _known(value: Any, where: str, keys: Tuple[str, ...]) -> None:
-    if not isinstance(value, Mapping):
-        raise ValueError(f"{where}: a mapping is needed, not {type(value).__name__}")
+    _is_a(Mapping, value, where)
     for key in value:
         if key not in keys:
-            raise ValueError(f"{where}.{key}: no such key; there are {', '.join(sorted(keys))}")
+            raise ValueError(
+                f"{where}.{key!s:.80}: no such key; there are {', '.join(sorted(keys))}"
+            )
+
+
+def _is_a(kind: type, value: Any, where: str) -> None:
+    if not isinstance(value, kind):
+        wanted = kind.__name__.lower()
+        raise ValueError(f"{where}: a {wanted} is needed, not {type(value).__name__}")
+
+
+def _are_texts(record: Mapping[str, Any], where: str, *keys: str) -> None:
+    for key in keys:
+        if not isinstance(record.get(key, ""), str):
+            raise ValueError(f"{where}.{key}: a text is needed, not {record[key]!r:.80}")
 
 
 def resolved_stack(

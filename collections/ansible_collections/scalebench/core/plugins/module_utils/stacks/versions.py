@@ -15,7 +15,7 @@ def numbers(version: str) -> Tuple[int, ...]:
     """
     parts = tuple(int(text) for text in re.findall(r"\d+", version))
     if not parts:
-        raise ValueError(f"{version!r} is not a version")
+        raise ValueError(f"{version!r:.80} is not a version")
     return parts
 
 
