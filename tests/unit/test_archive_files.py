@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tarfile
-import time
 
 import pytest
 from ansible_collections.scalebench.core.plugins.plugin_utils import archive_writing
@@ -148,22 +147,28 @@ def test_a_line_that_is_too_long_to_be_searched_is_refused(campaign, tmp_path, m
         make(campaign, tmp_path / "mine.tar.gz")
 
 
+# The log is read first for its checksum, then into the archive.
+KILLED_WRITER = """
+import os, signal, sys
+from pathlib import Path
+from ansible_collections.scalebench.core.plugins.plugin_utils.archive_writing import archive
+reads = []
+def kill(event, given):
+    if event == "open" and str(given[0]).endswith(sys.argv[3]):
+        reads.append(given)
+        if len(reads) == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(kill)
+archive(Path(sys.argv[1]), Path(sys.argv[2]), False, False)
+"""
+
+
 def test_a_killed_writer_leaves_no_partial_archive(campaign, tmp_path):
-    with (campaign / LOG).open("wb") as file:
-        file.write(b"".join(os.urandom(32).hex().encode() + b"\n" for _ in range(200_000)))
     path = tmp_path / "mine.tar.gz"
-    code = (
-        "import sys; from pathlib import Path;"
-        "from ansible_collections.scalebench.core.plugins.plugin_utils.archive_writing"
-        " import archive; archive(Path(sys.argv[1]), Path(sys.argv[2]), False, False)"
-    )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    writer = subprocess.Popen([sys.executable, "-c", code, campaign, path], env=environment)
-    while not list(tmp_path.glob(".mine.tar.gz.*.part")):
-        assert writer.poll() is None
-        time.sleep(0.01)
-    writer.send_signal(signal.SIGKILL)
-    writer.wait()
+    words = [sys.executable, "-c", KILLED_WRITER, campaign, path, LOG]
+    assert subprocess.run(words, env=environment, check=False).returncode == -signal.SIGKILL
+    assert len(list(tmp_path.glob(".mine.tar.gz.*.part"))) == 1
     assert not path.exists()
     write_campaign(campaign)
     for other in ("evil", "9" * 30):

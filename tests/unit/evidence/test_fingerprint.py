@@ -152,13 +152,28 @@ def test_what_a_gpu_does_not_report_is_null():
     ]
 
 
+@pytest.mark.parametrize("odd", ["\u00b2", "9" * 400, "1e5", "1.", "-1", "nan"])
+def test_an_odd_figure_is_not_reported(odd):
+    told = row(f"0, H100, {odd}, 580.1, GPU-1, N/A, N/A, 1980, 2619, {odd}, Disabled, [N/A]")
+    assert parse_gpus([told])[0]["memory_mib"] is None
+    assert parse_gpu_settings([told])[0]["power_limit_watts"] is None
+    assert fingerprint({"meminfo": f"MemTotal: {odd} kB\n"})["memory_mib"] == 0
+
+
+def test_a_total_without_a_figure_is_none_and_a_large_one_exact():
+    large = "MemTotal:       4227858432 kB\n"
+    for text, mib in (("MemTotal:\n", 0), (large, 4128768), (large.replace(" ", "\t"), 4128768)):
+        assert fingerprint({"meminfo": text})["memory_mib"] == mib
+
+
 def test_settings_that_the_driver_does_not_know_are_null():
     assert [set(gpu.values()) for gpu in parse_gpu_settings(PLAIN)] == [{0, None}, {1, None}]
 
 
 def test_words_of_nvidia_smi_are_not_a_gpu():
-    with pytest.raises(ValueError, match="nvidia-smi answered 'Unknown words', not index"):
-        parse_gpus([row("Unknown words")])
+    for words in ("Unknown words", "\u00b2, H100, 81559, 580.1, GPU-1"):
+        with pytest.raises(ValueError, match=f"nvidia-smi answered '{words}', not index"):
+            parse_gpus([row(words)])
 
 
 def test_a_name_in_quotes_loses_them_alone_and_an_unknown_load_is_none():

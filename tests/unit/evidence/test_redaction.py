@@ -148,6 +148,10 @@ curl -u admin:<S> https://example.org
 sshpass -p <S> ssh node1
 docker login -u me -p <S> registry
 {"auths": {"r": {"auth": "<S>"}}}
+{"_auth": "<S>"}
+{"stdout": "{\\"auths\\": {\\"r\\": {\\"auth\\": \\"<S>\\"}}}"}
+{"stdout": "{\\"_auth\\": \\"<S>\\", \\"a\\": 1}"}
+{"stdout": "{\\"identitytoken\\":\\"<S>\\"}"}
 machine example.org login me password <S>
 SLACK=xoxb-<S>
 key sk-proj-<S>
@@ -310,6 +314,19 @@ userpass: <S>
 &quot;HF_TOKEN&quot;: &quot;<S>&quot;
 &quot;HF_TOKEN&quot;: &quot;two words <S>&quot;
 &#34;api_key&#34;: &#34;<S>&#34;
+&quot;HF_TOKEN&quot;&#58; &quot;two words <S>&quot;
+&quot;api_key&quot; &#x3A; &quot;<S>&quot;
+HF_TOKEN&#61;<S>
+db_password &#x3d; <S>
+HF_TOKEN\\u003d<S>
+{"a": "password\\u003d\\u003d<S>"}
+{"a": "password\\u003d\\u003f<S>"}
+{"a": "DB_PASSWORD \\\\u003D <S>"}
+"HF_TOKEN"\\u003a "two words <S>"
+"api_key" \\u003A\u00a0"<S>"
+HF_TOKEN\u00a0=\u00a0<S>
+db_password\u00a0:\u00a0<S>
+hf_token:\u00a0str\u00a0=\u00a0"two words <S>"
 {&#x27;password&#x27;: &#x27;<S>&#x27;}
 <input name=hf_token value=x data="{&quot;api_key&quot;:&quot;<S>&quot;,&quot;n&quot;:1}">
 HF_TOKEN%3D<S>
@@ -538,6 +555,8 @@ def test_a_private_key_in_a_block_of_yaml_is_removed_as_a_whole():
 
 # Output of trainings, of their argument parsers and of other programs.
 HARMLESS = r"""
+{"a": "password\u003d\u0022\u0022"}
+if api_key\u003d\u003d None:
   max_tokens ...................................... 2048
   max_position_embeddings ......................... 4096
   num_key_value_heads ............................. 8
@@ -793,6 +812,7 @@ UNITS += [
     "password is set to ",
     "api_key->",
 ]
+UNITS += ["A_TOKEN\\u003d", "A_TOKEN&#61;", "db_password\u00a0", "api_key\\u003a\u00a0", "\\u003d"]
 UNITS += ["://conda", "://conda/t/", "PAD_TOKEN_", "--pad-token-"]
 UNITS += ["password: |", "- ", "a: | #", "password: | #", "a]", "a" * 99 + ": |  "]
 UNITS += [
@@ -828,7 +848,24 @@ def test_real_logs_have_no_secrets():
 
 @pytest.mark.parametrize(
     "unit",
-    ["-", "a", " ", "token ", "curl ", "--", "://", "key=", "\\", "'", "&", ".", "|", "\t", "%3D"],
+    [
+        "-",
+        "a",
+        " ",
+        "token ",
+        "curl ",
+        "--",
+        "://",
+        "key=",
+        "\\",
+        "'",
+        "&",
+        ".",
+        "|",
+        "\t",
+        "%3D",
+        "\u00a0",
+    ],
 )
 def test_no_line_takes_long_to_search(unit):
     """With a pattern that takes quadratic time this would not end within the session."""

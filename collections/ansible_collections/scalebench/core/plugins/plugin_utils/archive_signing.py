@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 import os
 import subprocess
 from pathlib import Path
 from typing import IO
 
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.signature import (
-    NAMESPACE,
-    beside_text,
-    check_spelling,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import beside_text
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import (
     checksum_beside,
     file_sha256,
@@ -28,6 +26,12 @@ _LONGEST = 64 << 10
 # Nothing may ask on the terminal: a campaign runs for hours without anybody there.
 _SILENT = {"SSH_ASKPASS_REQUIRE": "never"}
 _NOTE = "Signing data on standard input"
+# A signature of this namespace is of no use for git, mail or anything else.
+_NAMESPACE = "scalebench-acceptance"
+_BEGIN = "-----BEGIN SSH SIGNATURE-----\n"
+_END = "\n-----END SSH SIGNATURE-----\n"
+_WIDTH = 70
+_FIRST = b"SSHSIG\0\0\0\1"
 
 
 def signature_of(archive: Path) -> Path:
@@ -84,7 +88,7 @@ def _keygen(
     """
     command = ["ssh-keygen", "-Y", verb, *options]
     if verb != "find-principals":
-        command += ["-n", NAMESPACE]
+        command += ["-n", _NAMESPACE]
     try:
         return subprocess.run(
             command,
@@ -124,7 +128,7 @@ def verify_signature(archive: Path, allowed_signers: str, signer: str) -> tuple[
     with open_regular(signature) as file:
         text = file.read(_LONGEST).decode("ascii", "replace")
     try:
-        check_spelling(text)
+        _check_spelling(text)
     except ValueError as error:
         raise ValueError(f"{signature}: {error}") from None
     sums = {path.name: file_sha256(path) for path in (archive, signature)}
@@ -139,6 +143,28 @@ def verify_signature(archive: Path, allowed_signers: str, signer: str) -> tuple[
     trusted = ["-f", str(allowed), "-s", str(signature)]
     name = signer or _principal(archive, trusted, allowed_signers)
     return _answer(archive, "verify", [*trusted, "-I", name])
+
+
+def _check_spelling(text: str) -> None:
+    """Refuse a signature that is not spelt exactly as ssh-keygen writes it.
+
+    ssh-keygen also accepts other white space and anything after the end (PROTOCOL.sshsig of
+    OpenSSH says how it is written): such a file was changed after it was made.
+
+    :raises ValueError: it is not an ssh signature, or was changed.
+    """
+    body = text[len(_BEGIN) : -len(_END)].replace("\n", "")
+    try:
+        data = base64.b64decode(body, validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("it is not an ssh signature") from None
+    again = base64.b64encode(data).decode("ascii")
+    lines = [again[start : start + _WIDTH] for start in range(0, len(again), _WIDTH)]
+    # ssh-keygen takes version 0 too, which it never writes.
+    if not data.startswith(_FIRST):
+        raise ValueError("it is not an ssh signature of version 1")
+    if text != _BEGIN + "\n".join(lines) + _END:
+        raise ValueError("it is not spelt as ssh-keygen writes it: it was changed")
 
 
 def _principal(archive: Path, trusted: list[str], allowed_signers: str) -> str:

@@ -22,6 +22,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive i
     CHECKSUMS,
     MANIFEST,
     belongs,
+    beside_text,
     checksums_text,
     is_log,
     is_text,
@@ -36,7 +37,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.secret_fo
     Rule,
     patterns,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.signature import beside_text
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
 from ansible_collections.scalebench.core.plugins.module_utils.node import durable
 from ansible_collections.scalebench.core.plugins.module_utils.node.claim import (

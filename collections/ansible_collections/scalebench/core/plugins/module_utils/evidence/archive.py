@@ -6,11 +6,13 @@ import json
 import re
 from typing import Dict, Mapping, Optional, Tuple
 
+from ..records.cells import CAMPAIGN_NAME
+
 __all__ = [
-    "CAMPAIGN_NAME",
     "CHECKSUMS",
     "MANIFEST",
     "belongs",
+    "beside_text",
     "check_size",
     "checksums_text",
     "is_log",
@@ -43,7 +45,6 @@ Findings = Mapping[str, Tuple[int, int]]
 # An archive that claims more is refused; campaigns are far smaller.
 MOST_FILES = 100_000
 MOST_BYTES = 64 * 2**30
-CAMPAIGN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
@@ -81,6 +82,14 @@ def checksums_text(sums: Mapping[str, str]) -> str:
     :param sums: SHA-256 in hexadecimal by path.
     """
     return "".join(f"{sums[path]}  {path}\n" for path in sorted(sums))
+
+
+def beside_text(sums: Mapping[str, str]) -> str:
+    """Return the text of the checksum file beside an archive, as sha256sum writes it.
+
+    :param sums: SHA-256 in hexadecimal by name: the archive, then its signature where it has one.
+    """
+    return "".join(f"{value}  {name}\n" for name, value in sums.items())
 
 
 def manifest_text(campaign: str, findings: Mapping[str, Findings]) -> str:

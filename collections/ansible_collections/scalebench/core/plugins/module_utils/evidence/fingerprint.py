@@ -18,6 +18,8 @@ __all__ = [
 
 # Field names of nvidia-smi: `nvidia-smi --help-query-gpu`.
 GPU_QUERY = ("index", "name", "memory.total", "driver_version", "uuid")
+# Of a size that stays exact: digits of other scripts and hundreds of digits are no answer.
+_NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
 # What nvidia-smi printed for one GPU, by field; None for a field that its driver does not know.
 GpuRow = Mapping[str, Optional[str]]
 
@@ -66,14 +68,14 @@ def fingerprint(texts: Mapping[str, str], gpus: Sequence[GpuRow] = ()) -> Finger
     :raises ValueError: nvidia-smi printed something else.
     """
     cpus = _pairs(texts.get("cpuinfo", ""), ":")
-    memory = _pairs(texts.get("meminfo", ""), ":").get("MemTotal", "0 kB")
+    memory = _pairs(texts.get("meminfo", ""), ":").get("MemTotal", "")
     system = _pairs(texts.get("os_release", ""), "=")
     load = texts.get("loadavg", "").split()
     return {
         "cpu_model": cpus.get("model name") or cpus.get("Model") or "unknown",
         "cpu_governor": ", ".join(sorted(set(texts.get("governors", "").split()))) or None,
         "cpu_bfloat16": _bfloat16(cpus.get("flags") or cpus.get("Features", "")),
-        "memory_mib": int(memory.split()[0]) // 1024,
+        "memory_mib": int(_number(memory.split(maxsplit=1)[0] if memory else "") or 0) // 1024,
         "os": system.get("PRETTY_NAME", "unknown").strip('"'),
         "machine_id": texts.get("machine_id", "").strip(),
         "boot_id": texts.get("boot_id", "").strip(),
@@ -135,7 +137,7 @@ def known(text: Optional[str]) -> Optional[str]:
 
 
 def _number(text: Optional[str]) -> Optional[float]:
-    return float(text) if text and text.replace(".", "", 1).isdigit() else None
+    return float(text) if text and _NUMBER.fullmatch(text) else None
 
 
 # Our key and the parser of each further field of the query. Clocks are in MHz, power in W.
@@ -162,7 +164,7 @@ def parse_gpus(rows: Sequence[GpuRow]) -> List[Gpu]:
         index, name, driver, uuid = (
             row.get(field) for field in ("index", "name", "driver_version", "uuid")
         )
-        if not (index and index.isdigit() and name and driver and uuid):
+        if not (index and index.isdecimal() and name and driver and uuid):
             answer = ", ".join(value for value in row.values() if value)
             raise ValueError(f"nvidia-smi answered {answer!r}, not {', '.join(GPU_QUERY)}")
         mib = _number(row.get("memory.total"))

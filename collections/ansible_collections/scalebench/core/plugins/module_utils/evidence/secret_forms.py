@@ -72,7 +72,11 @@ _NAME_WITH = (
 )
 # As they stand in text, in JSON, which may be in JSON in turn, and in HTML or XML.
 _ENTITY = rb"&(?:quot|apos|#3[49]|#x2[27]);"
-_QUOTE = rb"(?:\\{0,7}[\"']|" + _ENTITY + rb")"
+_QUOTE = rb"(?:\\{0,7}[\"']|\\{1,7}u002[27]|" + _ENTITY + rb")"
+_COLON = rb"(?::|\\{1,7}u003[Aa]|&#(?:58|x3[Aa]);)"
+_EQUALS = rb"(?:=|\\{1,7}u003[Dd](?!\\{1,7}u003(?:[Dd]\s|[Cc]))|&#(?:61|x3[Dd]);)"
+# Pages have blanks where no line breaks (U+00A0).
+_BLANK = rb"(?:\s|\xc2\xa0)"
 # Of YAML: behind it a line ends, and the value stands on the next ones, further in.
 _INDICATOR = rb"(?:![\w!-]{1,40}[ ]{1,9})?[|>][1-9+-]{0,2}[ ]{0,99}(?:[ ]#[^\r\n]{0,200})?\r?$"
 # A call, as SecretStr('...'), and one that looks something up, as in the lines of a traceback:
@@ -134,10 +138,16 @@ KEY_END = re.compile(rb"-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
 # the value (HF_TOKEN: str = "..."), the name be a key in brackets, and the value in a call
 # (hf_token=SecretStr('...')).
 _ASSIGNED = (
-    rb"(?:" + _QUOTE + rb"\]?)?"
-    rb"(?:\s*:\s?\w{1,20}\s=\s|\s*:(?:=|(?!=))\s*(?!\w{1,20}\s=\s)|\s+=>?\s+"
-    rb"|\+?=(?:=?>\s*|(?!=?>)))"
-    rb"(?:(?:(?!"
+    rb"(?:"
+    + _QUOTE
+    + rb"\]?)?"
+    + (
+        rb"(?:%(_)s*%(colon)s%(_)s?\w{1,20}%(_)s=%(_)s"
+        rb"|%(_)s*%(colon)s(?:=|(?!=))%(_)s*(?!\w{1,20}%(_)s=%(_)s)"
+        rb"|%(_)s+%(equals)s>?%(_)s+|\+?%(equals)s(?:=?>%(_)s*|(?!=?>)))"
+        % {b"_": _BLANK, b"colon": _COLON, b"equals": _EQUALS}
+    )
+    + rb"(?:(?:(?!"
     + _LOOKUP
     + rb")"
     + _CALL
@@ -478,8 +488,9 @@ RULES = (
     ),
     _rule(
         "password of a registry",
-        [b'"auth"', b'"identitytoken"'],
-        rb'"(?:auth|identitytoken)"\s*:\s*"(?P<value>[A-Za-z0-9+/=._-]{4,})"',
+        # The output of a command is JSON in JSON where Ansible shows it.
+        [b'auth"', b"auth\\", b"identitytoken"],
+        rb'"(?:_?auth|identitytoken)\\{0,7}"\s*:\s*\\{0,7}"(?P<value>[A-Za-z0-9+/=._-]{4,})\\{0,7}"',
     ),
     _rule(
         "password in .netrc",
