@@ -76,6 +76,8 @@ def test_the_gates_of_the_project_can_be_used(path):
         ([{"max_cv": 0.1, "where": {"topology": 4}}], "where: topology: 4 is not a text"),
         ([{"max_cv": 0.1, "where": "4n8g"}], "where: '4n8g' is not a mapping"),
         ([{"max_cv": "2 %"}], "max_cv: '2 %' is not a number of 0 or more: a share of the mean"),
+        ([{"max_cv": "x" * 5000}], f"max_cv: '{'x' * 79} is not a number"),
+        (["x" * 5000], f"rule 1: '{'x' * 79} is not a mapping"),
         ([{"max_cv": True}], "max_cv: True is not a number"),
         ([{"max_cv": float("nan")}], "max_cv: nan is not a number"),
         ([{"min_speedup": -1}], "min_speedup: -1 is not a number of 0 or more"),

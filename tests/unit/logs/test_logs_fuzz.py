@@ -14,6 +14,12 @@ from pathlib import Path
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+from ansible_collections.scalebench.core.plugins.module_utils.logs._engine import BLOCK, Engine
+from ansible_collections.scalebench.core.plugins.module_utils.records.runs import Identity, LogEnd
+from ansible_collections.scalebench.core.plugins.module_utils.records.shape import (
+    MEASURED,
+    check_plain,
+)
 from cpu_time import check_proportion
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -27,6 +33,7 @@ SEEDS += [
     b"".join(f"[1,{n % 3}]<stderr>:{line}".encode() for n, line in enumerate(lines(name, 9)))
     for name in sorted(LINE)
 ]
+SUMMARY = (*LogEnd.__annotations__, "evaluations", "message", "rows", "table", "waits")
 SPLINTERS = [
     *(
         word.encode()
@@ -52,6 +59,11 @@ SPLINTERS = [
     b"inf",
     b"-",
     b"1e999",
+    b"1e300",
+    b"-1e300",
+    b"1e-300",
+    b"9" * 190,
+    "\N{SUPERSCRIPT TWO}".encode(),
     b"9" * 40,
     b"1.2.3",
     b"--",
@@ -86,12 +98,14 @@ def check(data: bytes) -> None:
     """Read and reckon; only a ValueError that names the log may come out, and no NaN."""
     try:
         reading = logs.read(data, name="the.log")
+        facts = log_facts(reading, "auto", path="the.log", target_accuracy=50, observations=True)
     except ValueError as error:
         assert str(error).startswith("the.log: "), error
         assert len(str(error)) > len("the.log: ")
+        assert not isinstance(error, logs.UnforeseenError), error
         return
     assert reading["reader"] in logs.READERS
-    facts = log_facts(reading, "auto", target_accuracy=50.0, observations=True)
+    check_plain({**facts, "observations": []}, largest=MEASURED)
     text = json.dumps(facts, allow_nan=False)
     assert json.loads(text)["reader"] == reading["reader"]
     assert facts["throughput"] is None or math.isfinite(facts["throughput"])
@@ -156,6 +170,82 @@ def test_any_text_in_any_place_of_a_log(text, name, at):
     check((log[:at] + text + log[at:]).encode("utf-8", "surrogatepass"))
 
 
+OWN = "".join(lines("scalebench", 40))
+NGC = "".join(lines("pytorch_ngc", 40))
+DLL = "DLL 2020-11-05 12:00:00.0 - "
+NINES = "9" * 190
+DIMENSIONS = ("parameters", "layers", "hidden", "sequence_length", "vocabulary")
+
+
+def header(settings) -> str:
+    return f"[scalebench] header {json.dumps(settings)}\n"
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        *(
+            header({"batch_size_per_device": 10**12, "own_factors": {name: value}}) + OWN
+            for name in (*Identity.__annotations__, "ranks_seen", "steps_per_line", "sharding")
+            for value in ("x", -5)
+        ),
+        *(
+            header({}) + OWN.replace("51.50", size).replace("52.50", f"-{size}")
+            for size in ("1e300", "1e155", "1e-300")
+        ),
+        *(f"{NGC}{DLL}Summary: {name} : 5\n{DLL}Epoch: 0 val.top1 : 0.7\n" for name in SUMMARY),
+        f"{NGC}{DLL}Epoch: 0 val.top1 : -1e308\n",
+        f"{NGC}{DLL}Summary: train.total_ips : 1e300\n",
+        f"{DLL}PARAMETER batch_size : {NINES}  world_size : {NINES}\n{NGC}",
+        f"{DLL}PARAMETER batch_size : \N{SUPERSCRIPT TWO}\n{NGC}",
+        f"{DLL}PARAMETER batch_size : {NINES}{NINES}  iter_unit : epoch\nNum GPUs: 8\n"
+        "Steps per Epoch: 5004.0\n" + "".join(lines("tensorflow_ngc_train", 40)),
+        f"batch_size_per_device = {NINES}\nnum_nodes = {NINES}\ngpu_num_per_node = 8\n"
+        + "".join(lines("oneflow", 40)),
+        f"batch_size : {NINES}\nselected_gpus : 0,1\n" + "".join(lines("paddle_fluid", 40)),
+        *(
+            header({"model": {"name": "m", **dict.fromkeys(DIMENSIONS, size)}}) + OWN
+            for size in (10**29, 10**59)
+        ),
+    ],
+    ids=lambda log: log[:90].replace(NINES, "9..."),
+)
+def test_what_nobody_measured_is_no_figure(log):
+    check(log.encode())
+
+
+def test_a_factor_of_a_benchmark_does_not_stand_for_what_logs_state():
+    own = {"nccl": "2.4", "world_size": "x", "sharding": "fsdp"}
+    identity = logs.read(header({"nccl": "2.19", "seed": 2**127, "own_factors": own}) + OWN)[
+        "identity"
+    ]
+    assert (identity["nccl"], identity["sharding"]) == ("2.19", "fsdp")
+    assert "world_size" not in identity
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        lambda n: "sampler : x\n" + "Train : " * 500 * n + "\n" + ("a" * 300 * n + "\n") * 10,
+        lambda n: "TRAIN : " * 1000 * n + "\n",
+        lambda n: "name : x\n" + "Arch : " * 500 * n + "\n" + ("a" * 300 * n + "\n") * 10,
+    ],
+    ids=["sampler", "batch size", "architecture"],
+)
+def test_settings_that_never_end_take_time_in_proportion(head):
+    log = "".join(lines("paddleclas", 3))
+    short, long = ([(log + head(count) + log).encode()] for count in (4, 16))
+    check_proportion(check, short, long)
+
+
+def test_a_second_line_that_never_comes_is_not_waited_for():
+    engine = Engine(logs.READERS["tensorflow_ngc_nvlog"], 10, {})
+    engine.feed(LINE["tensorflow_ngc_nvlog"](1).split("\n")[0] + "\n")
+    for _ in range(4):
+        engine.feed("something else\n" * (BLOCK // 15))
+        assert len(engine.held) <= BLOCK
+
+
 @pytest.mark.parametrize("name", sorted(LINE))
 @pytest.mark.parametrize(
     "repeated",
@@ -172,3 +262,14 @@ def test_long_lines_take_time_in_proportion(name, repeated):
         [head + repeated * (size // len(repeated)) + b"\n" + start] for size in (20_000, 80_000)
     )
     check_proportion(check, short, long)
+
+
+def test_what_nobody_thought_of_costs_only_the_log_and_is_ours(monkeypatch):
+    reading = logs.read("".join(lines("scalebench", 150)))
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "reading", lambda _self: 1 / 0)
+        with pytest.raises(logs.UnforeseenError, match=r"the.log: Scalebench .* at logs/\w+.py:\d"):
+            logs.read(OWN, name="the.log")
+    reading["runs"][0]["summary"]["message"] = 5
+    with pytest.raises(logs.UnforeseenError, match=r"report TypeError.* at facts/facts.py:\d"):
+        log_facts(reading, path="the.log")

@@ -20,6 +20,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.models.flops impor
     flops_per_token,
     utilisation,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.records.runs import RankWaits
 from ansible_collections.scalebench.core.plugins.module_utils.running.invariants import broken
 from cpu_time import check_proportion
 from log_lines import LINE, lines
@@ -240,6 +241,12 @@ def test_lines_on_waits_are_facts_of_their_own():
     wrong = line.replace("[0.1,", '["x",')
     with pytest.raises(ValueError, match=r"waits.wait_seconds\[0\] is 'x', not a number"):
         logs.read(f"{before}{wrong}[scalebench] end {end}")
+
+
+def test_what_a_line_on_waits_lacks_is_said_on_python_3_8_too(monkeypatch):
+    monkeypatch.delattr(RankWaits, "__required_keys__")
+    with pytest.raises(ValueError, match="has no every, node, rank, step_seconds, wait_seconds"):
+        scalebench.note_waits("[scalebench] waits {}\n", {})
 
 
 def test_of_too_many_lines_on_waits_the_first_count(monkeypatch):

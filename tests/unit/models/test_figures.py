@@ -48,6 +48,11 @@ def test_flops_and_mfu_follow_from_the_model_and_the_gpu():
     assert "data sheet" in made["peak_source"]
 
 
+def test_of_dimensions_that_no_model_has_nothing_follows():
+    dimensions = {name: 10**29 for name, size in LLAMA_8B.items() if isinstance(size, int)}
+    assert figures_of(CELL, facts(model={**LLAMA_8B, **dimensions})) == {}
+
+
 def test_a_rate_over_the_time_of_the_steps_counts_before_the_mean_of_rates():
     made = figures_of(CELL, {**facts(), "harmonic_throughput": RATE / 2})
     assert made["flops_per_second"] == FLOPS * RATE / 2

@@ -3,10 +3,11 @@
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.models.flops import (
     CONVENTIONS,
+    PEAKS,
     flops_per_token,
+    peak_of,
     utilisation,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.models.peaks import PEAKS, peak_of
 
 # Llama 3 8B (Grattafiori et al. 2024, arXiv 2407.21783, table 3): 32 layers of width 4096, a
 # vocabulary of 128256; its 8,030,261,248 parameters are counted from these and the MLP's 14336.

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
-from ansible_collections.scalebench.core.plugins.module_utils.records.load_time import (
+from ansible_collections.scalebench.core.plugins.module_utils.running.elapsed import (
     seconds_under_load,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.running.outstanding import (

@@ -189,6 +189,13 @@ def test_a_searched_batch_that_does_not_last_is_evidence_of_the_search(is_search
     assert (kept["ending"], kept["kind"]) == (detail, kind)
 
 
+def test_the_limit_of_memory_is_the_smallest_of_the_nodes():
+    runs = {"node1": {**OK, "memory_mib": 8192}, "node2": {**OK, "memory_mib": 2048}}
+    assert made(runs)["memory_mib"] == 2048
+    runs["node2"]["memory_mib"] = 0
+    assert made(runs)["memory_mib"] == 8192
+
+
 def test_a_packed_neighbour_is_not_a_disturbance_and_steal_time_is():
     telemetry = {
         "seconds": 20.0,

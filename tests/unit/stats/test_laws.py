@@ -6,14 +6,14 @@ from random import Random
 from statistics import fmean
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.stats.distributions import (
+    f_upper_tail,
+    t_quantile,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.stats.laws import (
     hockney,
     karp_flatt,
     serial_share,
-)
-from ansible_collections.scalebench.core.plugins.module_utils.stats.student_t import (
-    f_upper_tail,
-    quantile,
 )
 
 DRAWS = 1000
@@ -202,7 +202,7 @@ def test_errors_and_covariance_are_those_of_weighted_least_squares():
     determinant = uu * vv - uv * uv
     assert found["covariance"] == pytest.approx(-left * uv / determinant, rel=1e-6)
     assert found["latency_error"] ** 2 == pytest.approx(left * vv / determinant, rel=1e-6)
-    reach = quantile(0.975, found["freedom"]) * found["latency_error"]
+    reach = t_quantile(0.975, found["freedom"]) * found["latency_error"]
     assert found["latency_high"] - latency == pytest.approx(reach)
 
 

@@ -170,6 +170,13 @@ def test_each_rule_of_a_summary_reads_its_key(strategy):
     assert found == ROUNDINGS[rounding](log["runs"][0]["summary"][key])
 
 
+def test_epochs_that_are_not_printed_do_not_end():
+    log = reading(RAMP)
+    del log["observations"].columns["epoch"]
+    with pytest.raises(ValueError, match="prints 120 rates and 0 epochs of them"):
+        strategies.apply(log, "mxnet_cumulative")
+
+
 def test_no_rule_is_without_such_a_test():
     assert {*OF_LINES, *BY_CLOCK, *OF_SUMMARY, *OF_THE_TABLE} == {*strategies.STRATEGIES}
 

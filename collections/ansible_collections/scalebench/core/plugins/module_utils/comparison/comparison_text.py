@@ -11,7 +11,7 @@ from ..records.node_names import folded
 from ..records.results import Results
 from .cell_figures import NEW_DAY, SAME_DAY
 
-__all__ = ["changed_names", "comparison_line", "comparison_sections"]
+__all__ = ["comparison_line", "comparison_sections"]
 
 _MOST_NAMED = 6
 _METHODS = {
@@ -177,7 +177,7 @@ def _interval(cell: Mapping[str, Any], form: str = "[{}, {}]") -> str:
     return form.format(*(f"{100 * (cell[bound] - 1):+.1f}" for bound in ("low", "high")))
 
 
-def changed_names(comparison: Mapping[str, Any]) -> str:
+def _changed_names(comparison: Mapping[str, Any]) -> str:
     """Return the names of what changed: ``kernel, pytorch torch``, or that nothing did."""
     names = list(dict.fromkeys(one["what"] for one in comparison["changes"]["changed"]))
     if not names:
@@ -204,7 +204,7 @@ def comparison_line(results: Results) -> str:
     scope = f" {SAME_DAY};" if cells and comparison["scope"] == SAME_DAY else ""
     return (
         f"against {_against(comparison)}{compared}{', '.join(findings)};{scope}"
-        f" {changed_names(comparison)}"
+        f" {_changed_names(comparison)}"
     )
 
 

@@ -10,11 +10,11 @@ from ..records.cells import cell_key
 from ..records.results import MeasuredCell, Results
 from ..results.cells import deciding_figures, deciding_speeds, ok_speeds
 from ..results.scaling import base_cells, efficiency
-from ..stats import chi_square
+from ..stats.distributions import chi_square_quantile
 from ..stats.log_ratio import rounding
 from ..stats.median_ratio import interval_of_median, ratio_of_medians
-from .busbw_floors import floor_of
 from .gate_outcomes import UNDECIDED, Outcome, by_interval
+from .limits import floor_of
 
 __all__ = ["figure_bounds", "figure_limit", "figure_outcomes"]
 
@@ -53,7 +53,7 @@ def _cv(cell: MeasuredCell, _: Base, level: float, __: float) -> Bounds:
     degrees, variance = len(speeds) - 1, max(cv**2, floor)
     tail = (1 - level) / 2
     low, high = (
-        math.sqrt(variance * degrees / chi_square.quantile(probability, degrees))
+        math.sqrt(variance * degrees / chi_square_quantile(probability, degrees))
         for probability in (1 - tail, tail)
     )
     return low, high

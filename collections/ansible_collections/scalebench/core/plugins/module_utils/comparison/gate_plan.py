@@ -10,9 +10,9 @@ from ..records.cells import cell_key
 from ..records.plans import Cell
 from ..records.results import MeasuredCell, Results
 from ..results.cells import deciding_speeds
-from ..stats import chi_square
 from ..stats.deficit import LEAST_FREEDOM, baseline_spread
 from ..stats.detectable import ALPHA, POWER, Spread, detectable, ways_to_find
+from ..stats.distributions import chi_square_quantile
 from .cell_figures import earlier_days, known_days, origin
 from .cell_pairs import same_cells
 from .limits import selected
@@ -109,7 +109,7 @@ def _upper(spread: Spread, runs: Sequence[int]) -> Spread:
 
 
 def _larger(freedom: float) -> float:
-    return freedom / chi_square.quantile(1 - _SURE, freedom)
+    return freedom / chi_square_quantile(1 - _SURE, freedom)
 
 
 def _groups(

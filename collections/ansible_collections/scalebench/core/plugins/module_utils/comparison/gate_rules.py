@@ -119,16 +119,16 @@ def check_gate(content: Any, with_baseline: bool) -> List[Dict[str, Any]]:
 
 def _rule(rule: Any) -> Dict[str, Any]:
     if not isinstance(rule, Mapping):
-        raise ValueError(f"{rule!r} is not a mapping from a metric to its value")
+        raise ValueError(f"{rule!r:.80} is not a mapping from a metric to its value")
     metrics = [str(key) for key in rule if key not in ("where", *_OPTIONS)]
     for metric in metrics:
         if metric not in METRICS:
             raise ValueError(
-                f"there is no rule {metric!r}; the choices are {', '.join(METRICS)}, and beside one"
-                f" of them where, {', '.join(_OPTIONS)}"
+                f"there is no rule {metric!r:.80}; the choices are {', '.join(METRICS)}, and beside"
+                f" one of them where, {', '.join(_OPTIONS)}"
             )
     if len(metrics) != 1:
-        raise ValueError(f"one metric a rule, not {', '.join(metrics) or 'none'}")
+        raise ValueError(f"one metric a rule, not {', '.join(metrics) or 'none':.80}")
     (metric,) = metrics
     options = {name: _OPTIONS[name](metric, rule[name]) for name in _OPTIONS if name in rule}
     return {
@@ -143,13 +143,13 @@ def _checked_alpha(metric: str, value: Any) -> float:
     if METRICS[metric].alpha is None:
         raise ValueError(f"alpha: {metric} counts, it tests nothing")
     if not is_number(value) or not 0 < value < 0.5:
-        raise ValueError(f"alpha: {value!r} is not a share above 0 and below 0.5, e.g. 0.01")
+        raise ValueError(f"alpha: {value!r:.80} is not a share above 0 and below 0.5, e.g. 0.01")
     return float(value)
 
 
 def _checked_policy(_: str, value: Any) -> str:
     if value not in ("pass", "fail"):
-        raise ValueError(f"undecided: {value!r} is neither pass nor fail")
+        raise ValueError(f"undecided: {value!r:.80} is neither pass nor fail")
     return str(value)
 
 

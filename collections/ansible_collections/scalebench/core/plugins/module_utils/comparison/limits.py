@@ -1,21 +1,22 @@
-"""What a rule of a gate and a line of an acceptance may limit: ranges of values, and cells."""
+"""What a rule of a gate and a line of an acceptance may limit: ranges, floors by fabric, cells."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Dict, List, Mapping, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..records.cells import IDENTITY_KEYS
 from ..records.factors import WEAK, missing_value
-from .busbw_floors import checked_floors, floors_text, has_floor
+from ..records.results import MeasuredCell
 
 __all__ = [
     "Limit",
     "checked_day",
     "checked_value",
     "checked_where",
+    "floor_of",
     "is_number",
     "selected",
     "selector_text",
@@ -29,6 +30,11 @@ _USUALLY: Mapping[str, Mapping[str, str]] = {
     "min_efficiency": {"scaling": WEAK},
     "min_speedup": {"scaling": WEAK},
 }
+# By glob of the fabric MB/s by the size in bytes from which on they hold, a text as JSON has it.
+Floors = Mapping[str, Mapping[str, float]]
+# What NCCL calls the ways between nodes; the others are within one.
+_BETWEEN_NODES = ("NET/", "COLLNET")
+_FORM = "a table of floors in MB/s, as {NET/IB*: {1048576: 2000, 1073741824: 20000}, gloo: 100}"
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,7 @@ class Limit:
     """What a value means (``about``) and may be: below ``below`` (at most, ``closed``).
 
     ``above``: it is above 0, else 0 or more; ``whole``: a whole number; ``by_fabric``: a table of
-    :mod:`busbw_floors` instead of a number.
+    floors of bus bandwidth instead of a number.
     """
 
     about: str
@@ -60,21 +66,56 @@ def checked_value(name: str, of: Limit, value: Any) -> Any:
     :raises ValueError: it is out of range.
     """
     if of.by_fabric:
-        return checked_floors(name, value)
+        return _checked_floors(name, value)
     if not is_number(value) or value < 0:
-        raise ValueError(f"{name}: {value!r} is not a number of 0 or more: {of.about}")
+        raise ValueError(f"{name}: {value!r:.80} is not a number of 0 or more: {of.about}")
     if value > of.below or (value == of.below and not of.closed):
-        raise ValueError(f"{name}: {value!r} is not a share: {of.about}")
+        raise ValueError(f"{name}: {value!r:.80} is not a share: {of.about}")
     if of.above and value == 0:
-        raise ValueError(f"{name}: {value!r} is not above 0: {of.about}")
+        raise ValueError(f"{name}: {value!r:.80} is not above 0: {of.about}")
     if of.whole and int(value) != value:
-        raise ValueError(f"{name}: {value!r} is not a whole number")
+        raise ValueError(f"{name}: {value!r:.80} is not a whole number")
     return value
+
+
+def _checked_floors(name: str, value: Any) -> Dict[str, Dict[str, float]]:
+    """Return the table of a rule; a fabric with a bare number has it for every size.
+
+    :param name: of the rule, for the error.
+    :raises ValueError: what is wrong, with the fabric.
+    """
+    if not isinstance(value, Mapping) or not value:
+        raise ValueError(f"{name}: {value!r:.80} is not {_FORM}")
+    table = {}
+    for fabric, floors in value.items():
+        if not isinstance(fabric, str) or not fabric:
+            raise ValueError(f"{name}: {fabric!r:.80} is not the name of a fabric: {_FORM}")
+        sizes = floors if isinstance(floors, Mapping) else {1: floors}
+        if not sizes:
+            raise ValueError(f"{name}: {fabric}: no floor: {_FORM}")
+        table[fabric] = dict(_floor(f"{name}: {fabric}", *one) for one in sizes.items())
+    return table
+
+
+def _floor(where: str, size: Any, floor: Any) -> Tuple[str, float]:
+    if isinstance(size, bool) or not str(size).isdecimal():
+        raise ValueError(f"{where}: {size!r:.80} is not a size in bytes, e.g. 1048576 for 1 MiB")
+    if not is_number(floor) or floor <= 0:
+        raise ValueError(f"{where}: {floor!r:.80} is not a number of MB/s above 0")
+    return str(int(size)), floor
 
 
 def value_text(value: Any) -> str:
     """Return the value of a rule in words."""
-    return floors_text(value) if isinstance(value, Mapping) else f"{value:g}"
+    return _floors_text(value) if isinstance(value, Mapping) else f"{value:g}"
+
+
+def _floors_text(floors: Floors) -> str:
+    """Return a table in words: ``NET/IB*: 2000 MB/s from 1048576 bytes``."""
+    return "; ".join(
+        f"{fabric}: " + ", ".join(f"{floor:g} MB/s from {size} bytes" for size, floor in of.items())
+        for fabric, of in floors.items()
+    )
 
 
 def checked_day(value: Any) -> float:
@@ -83,7 +124,7 @@ def checked_day(value: Any) -> float:
     :raises ValueError: it is no share.
     """
     if not is_number(value) or not 0 <= value < 1:
-        raise ValueError(f"day_sd: {value!r} is not a share below 1, e.g. 0.001 for 0.1 %")
+        raise ValueError(f"day_sd: {value!r:.80} is not a share below 1, e.g. 0.001 for 0.1 %")
     return float(value)
 
 
@@ -93,14 +134,16 @@ def checked_where(where: Any) -> Dict[str, str]:
     :raises ValueError: not a mapping from names of _SELECTORS to globs.
     """
     if not isinstance(where, Mapping):
-        raise ValueError(f"where: {where!r} is not a mapping; its keys are {', '.join(_SELECTORS)}")
+        raise ValueError(
+            f"where: {where!r:.80} is not a mapping; its keys are {', '.join(_SELECTORS)}"
+        )
     for name, glob in where.items():
         if name not in _SELECTORS:
             raise ValueError(
-                f"where: there is no {name!r}; the choices are {', '.join(_SELECTORS)}"
+                f"where: there is no {name!r:.80}; the choices are {', '.join(_SELECTORS)}"
             )
         if not isinstance(glob, str) or not glob:
-            raise ValueError(f"where: {name}: {glob!r} is not a text, as '4n*' or amp")
+            raise ValueError(f"where: {name}: {glob!r:.80} is not a text, as '4n*' or amp")
     return dict(where)
 
 
@@ -114,7 +157,7 @@ def selected(cells: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]) -> Lis
     return [
         cell
         for cell in cells
-        if (not isinstance(floors, Mapping) or has_floor(cell, floors))
+        if (not isinstance(floors, Mapping) or _has_floor(cell, floors))
         and all(
             fnmatchcase(str(cell.get(name) or missing_value(name)), glob)
             for name, glob in where.items()
@@ -122,6 +165,53 @@ def selected(cells: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]) -> Lis
     ]
 
 
+def _has_floor(cell: Mapping[str, object], floors: Floors) -> bool:
+    """Return whether a planned or measured cell moves messages of a size that has a floor."""
+    own = _size(cell)
+    return own is not None and any(own >= int(size) for of in floors.values() for size in of)
+
+
+def _size(cell: Mapping[str, object]) -> Optional[int]:
+    own = cell.get("own_factors")
+    size = own.get("message_bytes") if isinstance(own, Mapping) else None
+    return size if isinstance(size, int) else None
+
+
 def selector_text(rule: Mapping[str, Any]) -> str:
     """Return the cells that a rule holds for, ``model r50, topology 4n*``; empty for all."""
     return ", ".join(f"{name} {glob}" for name, glob in rule["where"].items())
+
+
+def floor_of(cell: MeasuredCell, floors: Floors) -> Tuple[float, str]:
+    """Return the floor of a cell in MB/s, and in words which it is.
+
+    The first fabric of the table that one of the cell's ways matches counts, so that a repeat that
+    partly took a slower way must keep the floor of the faster one. Of a fabric the largest size
+    counts that is not above the cell's.
+
+    :raises ValueError: the table has none for it: no fabric that matches, or no size so small.
+    """
+    ways, size = _fabrics(cell), _size(cell) or 0
+    matching = (glob for glob in floors if any(fnmatchcase(way, glob) for way in ways))
+    glob = next(matching, None)
+    if glob is None:
+        took = ", ".join(ways) or "an unknown fabric"
+        raise ValueError(f"it went over {took}, and there are floors for {', '.join(floors)}")
+    reached = [int(one) for one in floors[glob] if int(one) <= size]
+    if not reached:
+        raise ValueError(f"{glob} has no floor for {size} bytes")
+    floor = floors[glob][str(max(reached))]
+    return floor, f"floor {floor:g} MB/s over {', '.join(ways)}"
+
+
+def _fabrics(cell: MeasuredCell) -> List[str]:
+    """Return what connected the ranks: as NCCL tells it, else the library, as gloo.
+
+    Of several nodes only what connected these: the slowest part of a ring.
+    """
+    good = [repeat for repeat in cell["repeats"] if repeat["throughput"] is not None]
+    told = {way for repeat in good for way in repeat["transport"]}
+    apart = {way for way in told if way.startswith(_BETWEEN_NODES)}
+    ways = apart if cell["nodes"] > 1 else told - apart
+    libraries = {repeat["message"].get("backend") for repeat in good if "message" in repeat}
+    return sorted(ways or filter(None, libraries))

@@ -8,6 +8,7 @@ source.
 from __future__ import annotations
 
 import re
+from traceback import extract_tb
 
 from . import (
     ai_rank,
@@ -36,7 +37,15 @@ if TYPE_CHECKING:
     from ._format import Format
     from ._text import Source
 
-__all__ = ["FILE_ENDINGS", "READERS", "Observations", "read"]
+__all__ = [
+    "FILE_ENDINGS",
+    "READERS",
+    "UNFORESEEN",
+    "Observations",
+    "UnforeseenError",
+    "read",
+    "unforeseen",
+]
 
 # Ends of the names of files that are logs.
 FILE_ENDINGS = (".log", ".txt", ".out", "_log")
@@ -65,8 +74,27 @@ READERS: Dict[str, Format] = {
         tensorflow_official.FORMAT,
     )
 }
+# What text of anybody may make us raise that nobody thought of: it costs only this log.
+UNFORESEEN = (ArithmeticError, AttributeError, LookupError, TypeError)
 UNDECIDED = 1 << 24  # characters of a text without a known format that are kept
 CLOSE = 2
+
+
+class UnforeseenError(ValueError):
+    """An error of ours that a log brought up: it says nothing about the log."""
+
+
+def unforeseen(name: str, error: BaseException) -> UnforeseenError:
+    """Return what to raise for one of :data:`UNFORESEEN`; the message has its place.
+
+    :param name: of the log.
+    """
+    place = extract_tb(error.__traceback__)[-1]
+    file = "/".join(place.filename.split("/")[-2:])
+    return UnforeseenError(
+        f"{name or 'log'}: Scalebench cannot read it; please report {error!r:.200} at"
+        f" {file}:{place.lineno}"
+    )
 
 
 def read(
@@ -95,6 +123,8 @@ def read(
         return _read(source, reader, limit, known or {})
     except ValueError as error:
         raise ValueError(f"{name or 'log'}: {error}") from None
+    except UNFORESEEN as error:
+        raise unforeseen(name, error) from None
 
 
 def _read(source: Source, reader: str, limit: int, known: Mapping[str, Any]) -> Dict[str, Any]:

@@ -10,7 +10,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, Iterator, Mapping, Optional, Sequence
 
-__all__ = ["FIELDS", "LIMIT", "WHOLE", "Observations", "losses", "numbers", "whole_numbers"]
+__all__ = [
+    "ABSURD",
+    "FIELDS",
+    "LIMIT",
+    "TINY",
+    "WHOLE",
+    "Observations",
+    "losses",
+    "numbers",
+    "whole_numbers",
+]
 
 FIELDS = (
     "step",
@@ -25,7 +35,8 @@ FIELDS = (
 )
 WHOLE = ("step", "epoch", "rank")
 LIMIT = 1 << 20
-ABSURD = 1e15
+# What is computed from two figures between them is finite.
+ABSURD, TINY = 1e15, 1e-30
 
 
 class Observations:
@@ -92,11 +103,21 @@ class Observations:
 
 
 def numbers(texts: Sequence[str]) -> array[float]:
-    """Return texts as numbers; NaN for an absent field, words, nan, inf, or an absurd number."""
+    """Return texts as numbers; NaN for an absent field, words, nan, inf, or an absurd number.
+
+    A number too small to be a figure is 0.
+    """
     values = _numbers(texts)
-    if abs(sum(values)) < ABSURD:
+    # Of numbers below a limit with such a sum, none is far below its negative.
+    if abs(sum(values)) < ABSURD and max(values) < ABSURD and min(map(abs, values)) > TINY:
         return values
-    return array("d", [value if abs(value) < ABSURD else nan for value in values])
+    return array("d", map(_figure, values))
+
+
+def _figure(value: float) -> float:
+    if abs(value) < TINY:
+        return 0.0
+    return value if abs(value) < ABSURD else nan
 
 
 def _numbers(texts: Sequence[str]) -> array[float]:

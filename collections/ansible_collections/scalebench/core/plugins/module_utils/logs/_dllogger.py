@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from ._format import NUMBER, STAMP, evaluate, number
+from ._format import NUMBER, STAMP, add_metrics, evaluate, number
 from ._stamp import moment
 
 TYPE_CHECKING = False
@@ -48,7 +48,7 @@ def summarise(text: str, summary: Dict[str, Any]) -> None:
     for stamp, record in re.findall(SUMMARY, text):
         totals = metrics(record)
         if totals and not record.startswith("PARAMETER"):
-            summary.update(totals)
+            add_metrics(summary, totals)
             summary["finished"] = moment(stamp)
 
 

@@ -10,6 +10,7 @@ from ._columns import Observations
 from ._format import STAMP
 from ._lines import RANK, Lines, interval, restarts
 from ._stamp import moment
+from ._text import BLOCK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,13 +84,16 @@ class Engine:
         }
 
     def _hold(self, block: str, last: bool) -> str:
-        """Return the block without the first line of an incomplete two-line observation."""
+        """Return the block without the first line of an incomplete two-line observation.
+
+        Its second line follows at once, so that more than a block is not held for it.
+        """
         block = self.held + block
         self.held = ""
         first, second = self.format.needles
         at = block.rfind(first)
-        if not last and at > block.rfind(second):
-            start = block.rfind("\n", 0, at) + 1
+        start = block.rfind("\n", 0, at) + 1
+        if not last and at > block.rfind(second) and len(block) - start <= BLOCK:
             block, self.held = block[:start], block[start:]
         return block
 

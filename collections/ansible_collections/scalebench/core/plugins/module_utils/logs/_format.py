@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from math import isfinite
+
+from ..records.runs import LogEnd
+from ._columns import ABSURD, TINY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +18,9 @@ __all__ = [
     "NUMBER",
     "STAMP",
     "Format",
+    "add_metrics",
+    "count",
+    "counts",
     "evaluate",
     "fields",
     "number",
@@ -24,6 +29,9 @@ __all__ = [
 ]
 
 NUMBER = r"[-+0-9.eEnNaAiIfF]{1,32}"
+# What readers add to a summary under names of their own.
+_TAKEN = {*LogEnd.__annotations__, "evaluations", "finished", "message", "rows", "started", "table"}
+_TAKEN |= {"throughput_key", "time_to_train", "total_time", "waits"}
 STAMP = r"\d[-/\d]{9}[ T][\d:.,]{7,17}\d"
 # The start of a line: a time, and other prefixes of loggers.
 LEAD = r"(?:[^\n]{0,60}?(?P<timestamp>" + STAMP + r"))?[^\n]{0,120}?"
@@ -132,13 +140,29 @@ def _converted(text: str, convert: Callable[[str], Any]) -> Any:
         return None
 
 
+def count(text: str) -> int:
+    """Return a whole number of at most nine digits.
+
+    :raises ValueError: the text is something else.
+    """
+    if not re.fullmatch("[0-9]{1,9}", text):
+        raise ValueError(f"{text!r:.80} is no count")
+    return int(text)
+
+
+def counts(given: Mapping[str, str], **names: str) -> Dict[str, int]:
+    """Return the settings that are given as counts, by the names that they have in ``given``."""
+    printed = ((setting, _converted(given.get(name, ""), count)) for setting, name in names.items())
+    return {setting: value for setting, value in printed if value is not None}
+
+
 def number(text: str) -> Union[int, float, None]:
-    """Return a whole or decimal number; None if the text is not a finite number."""
+    """Return a whole or decimal number; None if the text is no number, or an absurd one."""
     try:
         value = float(text)
     except ValueError:
         return None
-    if not isfinite(value):
+    if not TINY < abs(value) < ABSURD and value:
         return None
     return int(value) if value == int(value) and "." not in text else value
 
@@ -155,13 +179,20 @@ def precision(amp: Optional[bool], dtype: str = "") -> str:
     return {"float16": "fp16", "float32": "fp32", "half": "fp16"}.get(dtype, dtype or "fp32")
 
 
+def add_metrics(summary: Dict[str, Any], printed: Mapping[str, float]) -> None:
+    """Add metrics by the names that a log prints, but for those that mean something else there."""
+    summary.update((name, value) for name, value in printed.items() if name not in _TAKEN)
+
+
 def evaluate(
     summary: Dict[str, Any], accuracy: float, epoch: Optional[int], timestamp: Optional[float]
 ) -> None:
     """Add an evaluation to a summary: top-1 accuracy in percent, epoch as printed, time in s.
 
-    An epoch is added once, also where every rank prints it.
+    An epoch is added once, also where every rank prints it; what is no accuracy is left out.
     """
+    if not 0 <= accuracy <= 100:
+        return
     done: List[Dict[str, Any]] = summary.setdefault("evaluations", [])
     if epoch is None or not done or done[-1]["epoch"] != epoch:
         done.append({"epoch": epoch, "timestamp": timestamp, "accuracy": accuracy})

@@ -10,7 +10,7 @@ from math import nan
 
 from . import oneflow
 from ._dllogger import DLL, MARK, parameters, summarise
-from ._format import LEAD, NUMBER, Format, fields, number, truth
+from ._format import LEAD, NUMBER, Format, counts, fields, number, truth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ def _pytorch_identify(head: str) -> Dict[str, Any]:
     """
     settings: Dict[str, Any] = {"framework": "pytorch", "model": "bert", "global_batch_size": None}
     given = parameters(head)
-    if given.get("batch_size_per_gpu", "").isdigit():
-        settings["batch_size_per_device"] = int(given["batch_size_per_gpu"])
+    settings.update(counts(given, batch_size_per_device="batch_size_per_gpu"))
     settings.update(
         fields(
             head,

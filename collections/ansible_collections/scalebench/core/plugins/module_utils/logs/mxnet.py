@@ -10,7 +10,7 @@ import re
 from math import isfinite
 
 from ._dllogger import DLL, MARK, parameters, summarise, validations
-from ._format import LEAD, NUMBER, STAMP, Format, evaluate, number, precision, truth
+from ._format import LEAD, NUMBER, STAMP, Format, counts, evaluate, number, precision, truth
 from ._stamp import moment
 
 TYPE_CHECKING = False
@@ -45,8 +45,7 @@ def _settings(given: Mapping[str, str], head: str) -> Dict[str, Any]:
         settings["model"] = given["arch"] + (f"-{layers}" if layers.isdigit() else "")
     if "dtype" in given:
         settings["precision"] = precision(truth(given.get("amp", "")), given["dtype"])
-    if given.get("batch_size", "").isdigit():
-        settings["global_batch_size"] = int(given["batch_size"])
+    settings.update(counts(given, global_batch_size="batch_size", steps_per_line="disp_batches"))
     devices = len(re.findall(r"\d{1,6}", given.get("gpus", "")))
     ranks = 1 + max(map(int, re.findall(r"\[(?:\d{1,9},)?(\d{1,9})\]<std", head)), default=-1)
     count = ranks if given.get("kv_store") == "horovod" else max(devices, ranks)
@@ -58,8 +57,6 @@ def _settings(given: Mapping[str, str], head: str) -> Dict[str, Any]:
         named = {"mxnet": "recordio"}.get(backend, "native")
         settings["data_backend"] = "dali" if backend.startswith("dali") else named
         settings["data"] = "synthetic" if backend.startswith("syn") else "real"
-    if given.get("disp_batches", "").isdigit():
-        settings["steps_per_line"] = int(given["disp_batches"])
     size = re.findall(r"\d{1,6}", given.get("image_shape", ""))
     if size:
         settings["image_size"] = int(size[-1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ._format import NUMBER, Format, evaluate, fields, precision, truth
+from ._format import NUMBER, Format, count, evaluate, fields, precision, truth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,23 +24,23 @@ def identify(head: str) -> Dict[str, Any]:
             "batch_size_per_device": (
                 "batch_size_per_device",
                 line("(?<!val_)batch_size_per_device"),
-                int,
+                count,
             ),
-            "nodes": ("num_nodes", line("num_nodes"), int),
-            "devices_per_node": ("gpu_num_per_node", line("gpu_num_per_node"), int),
+            "nodes": ("num_nodes", line("num_nodes"), count),
+            "devices_per_node": ("gpu_num_per_node", line("gpu_num_per_node"), count),
             "precision": (
                 "use_fp16",
                 line("use_fp16"),
                 # enable_auto_mixed_precision.
                 lambda text: precision(truth(text)),
             ),
-            "image_size": ("image_size", line("image_size"), int),
+            "image_size": ("image_size", line("image_size"), count),
             "xla": ("use_xla", line("use_xla"), truth),
             "data": ("train_data_dir", line("train_data_dir"), lambda text: "real"),
             "steps_per_line": (
                 "loss_print_every_n_iter",
                 line("loss_print_every_n_iter"),
-                int,
+                count,
             ),
         },
         framework="oneflow",

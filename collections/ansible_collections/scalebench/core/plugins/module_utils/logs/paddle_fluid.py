@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 
-from ._format import LEAD, NUMBER, Format, evaluate, fields, precision, truth
+from ._format import LEAD, NUMBER, Format, count, evaluate, fields, precision, truth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def identify(head: str) -> Dict[str, Any]:
         head,
         {
             "model": ("model", line("model"), str),
-            "batch_size_per_node": ("batch_size", line("(?<!test_)batch_size"), int),
+            "batch_size_per_node": ("batch_size", line("(?<!test_)batch_size"), count),
             "world_size": ("PADDLE_TRAINERS_NUM", r"PADDLE_TRAINERS_NUM\D{1,80}?(\d{1,6})", int),
             "devices_per_node": (
                 "selected_gpus",

@@ -32,20 +32,24 @@ def identify(head: str) -> Dict[str, Any]:
         {
             "model": (
                 "name : ",
-                r"(?:ARCHITECTURE|Arch) : [^\n]*\n(?:[^\n]*\n){0,3}?"
-                r"[^\n]*INFO: +name : (\w{1,60})",
+                r"(?m)^[^\n]{0,160}?(?:ARCHITECTURE|Arch) : [^\n]*\n(?:[^\n]*\n){0,3}?"
+                r"[^\n]{0,160}?INFO: +name : (\w{1,60})",
                 str,
             ),
             "batch_size_per_device": (
                 "sampler",
-                r"\bTrain : [^\n]*\n(?:(?![^\n]*INFO: \S)[^\n]*\n){0,60}?"
-                r"[^\n]*sampler : [^\n]*\n[^\n]*batch_size : (\d{1,9})",
+                r"(?m)^[^\n]{0,160}?\bTrain : [^\n]*\n(?:(?![^\n]{0,160}?INFO: \S)[^\n]*\n){0,60}?"
+                r"[^\n]{0,160}?sampler : [^\n]*\n[^\n]{0,160}?batch_size : (\d{1,9})",
                 int,
             ),
-            "batch_size_total": ("TRAIN : ", r"TRAIN : [^\n]*\n[^\n]*batch_size : (\d{1,9})", int),
+            "batch_size_total": (
+                "TRAIN : ",
+                r"(?m)^[^\n]{0,160}?TRAIN : [^\n]*\n[^\n]{0,160}?batch_size : (\d{1,9})",
+                int,
+            ),
             **LAUNCHER,
             "epochs": ("epochs : ", line("epochs"), int),
-            "image_size": ("image_shape", r"image_shape : \[\d+, (\d{1,6})", int),
+            "image_size": ("image_shape", r"image_shape : \[\d{1,9}, (\d{1,6})", int),
             "data_backend": (
                 "use_dali",
                 line("use_dali"),

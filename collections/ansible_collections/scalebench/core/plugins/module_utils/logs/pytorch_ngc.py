@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ._dllogger import DLL, MARK, parameters, summarise, validations
-from ._format import NUMBER, Format, precision, truth
+from ._format import NUMBER, Format, counts, precision, truth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +21,7 @@ def identify(head: str) -> Dict[str, Any]:
     images = re.search(r"\bread (\d{1,12}) files from", head)
     if images:
         settings["images_per_epoch"] = int(images.group(1))
-    for key, name in (("batch_size", "batch_size_per_device"), ("world_size", "world_size")):
-        if given.get(key, "").isdigit():
-            settings[name] = int(given[key])
+    settings.update(counts(given, batch_size_per_device="batch_size", world_size="world_size"))
     if "amp" in given:
         fp16 = "float16" if truth(given.get("fp16", "")) else "float32"
         settings["precision"] = precision(truth(given["amp"]), fp16)

@@ -10,8 +10,8 @@ from json import JSONDecodeError
 from typing import Any, Dict, cast
 
 from ..records.factors import FORMER
-from ..records.runs import Header, Identity, LogEnd, RankWaits
-from ..records.shape import check_shape, parse_json
+from ..records.runs import NAMES_IN_LOGS, Header, Identity, LogEnd, RankWaits
+from ..records.shape import MEASURED, check_plain, check_shape, parse_json
 from ._format import NUMBER, Format
 
 __all__ = ["END", "FORMAT", "START", "WAITS", "identify", "note", "note_waits"]
@@ -22,6 +22,7 @@ WAITS = "[scalebench] waits {"
 _RANK = "[scalebench] rank {"
 # More than the largest jobs have; those of further ranks are left out.
 _MOST_RANKS = 1 << 17
+_NEEDED = {RankWaits: ("every", "node", "rank", "step_seconds", "wait_seconds")}
 # Our trainers write 40, and who is waited for is found in quadratic time.
 _MOST_INTERVALS = 1000
 
@@ -33,12 +34,13 @@ def identify(head: str) -> Dict[str, Any]:
     a ``model`` that is a mapping of its dimensions is ``architecture``.
 
     :param head: the start of a run's text.
+    :raises ValueError: a value is of another type.
     """
     header = _json(head, START, Header)
-    own = header.get("own_factors")
+    own = header.get("own_factors") or {}
     kept = {*Identity.__annotations__, *(factor.name for factor in FORMER)}
     identity = {
-        **(own or {}),
+        **{key: value for key, value in own.items() if key not in NAMES_IN_LOGS},
         **{key: value for key, value in header.items() if key in kept},
     }
     ranks = head.count(_RANK)
@@ -65,7 +67,7 @@ def note_waits(text: str, summary: Dict[str, Any]) -> None:
             waits = parse_json("{" + part.split("\n", 1)[0])
         except JSONDecodeError:
             continue
-        check_shape(waits, RankWaits, WAITS[:-2], {})
+        check_shape(waits, RankWaits, WAITS[:-2], _NEEDED)
         if len(waits["wait_seconds"]) > _MOST_INTERVALS:
             raise ValueError(f"{WAITS[:-2]} has more than {_MOST_INTERVALS} wait_seconds")
         kept = summary.setdefault("waits", [])
@@ -95,6 +97,7 @@ def _json(text: str, words: str, kind: Any) -> Dict[str, Any]:
             content.update(architecture=dimensions, model=dimensions.get("name"))
         content = {key: value for key, value in content.items() if value is not None}
     check_shape(content, kind, words.strip(), {kind: ()})
+    check_plain({key: content.get(key) for key in kind.__annotations__}, largest=MEASURED)
     return cast(Dict[str, Any], content)
 
 

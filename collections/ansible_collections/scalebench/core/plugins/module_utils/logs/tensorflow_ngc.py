@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from ._dllogger import DLL, MARK, parameters, summarise
-from ._format import NUMBER, Format, evaluate, fields, number, precision, truth
+from ._format import NUMBER, Format, counts, evaluate, fields, number, precision, truth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,9 +32,8 @@ def identify(head: str) -> Dict[str, Any]:
             "model": ("Name", r'\bName:? "?(resnet[\w.]*|resnext[\w.]*|se-resnext[\w.]*)', str),
         },
         framework="tensorflow",
+        **counts(given, batch_size_per_device="batch_size"),
     )
-    if given.get("batch_size", "").isdigit():
-        settings.setdefault("batch_size_per_device", int(given["batch_size"]))
     if "arch" in given:
         settings["model"] = given["arch"]
     if given.get("mode") == "train_and_evaluate":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ._format import NUMBER, Format, evaluate, fields, number, precision
+from ._format import NUMBER, Format, add_metrics, evaluate, fields, number, precision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def note(text: str, summary: Dict[str, Any]) -> None:
     at = text.rfind("Run stats:")
     stats = re.findall(r"'(\w{1,60})': (" + NUMBER + r")(?=[,}])", text[at : at + 20000])
     printed = ((key, number(value)) for key, value in stats)
-    summary.update((key, value) for key, value in printed if value is not None)
+    add_metrics(summary, {key: value for key, value in printed if value is not None})
     if "avg_exp_per_second" in summary:
         summary["throughput_key"] = "avg_exp_per_second"
     if "accuracy_top_1" in summary:

@@ -8,8 +8,8 @@ from typing import Any, Dict, Iterator, Mapping, Optional, cast
 from ..records.factors import own_values
 from ..records.plans import Cell
 from ..records.runs import Figures, LogFacts
-from .flops import CONVENTIONS, flops_per_token, utilisation
-from .peaks import peak_of
+from ..records.shape import check_plain
+from .flops import CONVENTIONS, flops_per_token, peak_of, utilisation
 
 __all__ = ["STATED", "differences", "figures_of", "other_model"]
 
@@ -46,7 +46,13 @@ def figures_of(cell: Cell, facts: LogFacts) -> Figures:
         made["mfu"] = {name: share for name, share in shares.items() if share is not None}
     if "mfu" in printed:
         made["mfu"] = {**made.get("mfu", {}), **printed["mfu"]}
-    return cast(Figures, {**made, **{key: item for key, item in printed.items() if key != "mfu"}})
+    made = {**made, **{key: item for key, item in printed.items() if key != "mfu"}}
+    try:
+        check_plain(made)
+    except ValueError:
+        # The dimensions that the log states are of no model.
+        return cast(Figures, {})
+    return cast(Figures, made)
 
 
 def differences(cell: Cell, facts: LogFacts) -> Iterator[str]:

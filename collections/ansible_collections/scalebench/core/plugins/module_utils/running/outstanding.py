@@ -12,13 +12,12 @@ from ..planning.variants import in_turns
 from ..records.cells import cell_key, cell_path
 from ..records.endings import never_ran
 from ..records.factors import MAX
-from ..records.load_time import seconds_under_load
 from ..records.plans import MOST_REPEATS as LONGEST_SERIES
 from ..records.plans import Cell, PlannedRepeat
 from ..records.runs import RunRecord
 from ..stats.bisection import Bisection
 from . import search
-from .elapsed import Speeds, elapsed_throughput, round_of
+from .elapsed import Speeds, elapsed_throughput, round_of, seconds_under_load
 from .policy import (
     MOST_REPEATS,
     Policy,

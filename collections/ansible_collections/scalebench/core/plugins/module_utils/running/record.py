@@ -70,7 +70,8 @@ def record(
         # What ran for some steps does not last: the search goes on below it.
         made["kind"] = "search"
     made["started"] = leading.get("started")
-    made["memory_mib"] = leading.get("memory_mib")
+    limits = (node.get("memory_mib") for node in nodes.values())
+    made["memory_mib"] = min(filter(None, limits), default=leading.get("memory_mib"))
     made["seconds"] = max((node.get("seconds") or 0.0 for node in nodes.values()), default=0.0)
     made["disturbances"] = _disturbances(repeat, nodes)
     made["nodes"] = nodes

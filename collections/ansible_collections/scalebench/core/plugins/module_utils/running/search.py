@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 from ..planning.plan import planned_repeat
 from ..records.cells import cell_key, log_place, task_values
 from ..records.factors import MAX
+from ..records.node_names import folded
 from ..records.plans import LARGEST_BATCH, Cell, PlannedRepeat, Reading
 
 __all__ = [
@@ -32,18 +33,23 @@ FITS, OUT_OF_MEMORY = "fits", "out_of_memory"
 _FINE, _STEP = 64, 8
 
 
-def check_memory(cells: Sequence[Cell], memory_mib: int) -> None:
+def check_memory(cells: Sequence[Cell], memory_mib: Mapping[str, int], packing: str) -> None:
     """Refuse a search without a memory limit, which the kernel would end by killing processes.
 
-    :param memory_mib: the limit for each process, 0 for none.
+    :param memory_mib: by node that is there, the limit for each process, 0 for none.
+    :param packing: one of ``options.PACKINGS``; but for ``none`` any node may run a cell.
     :raises ValueError: a search on CPU nodes without a limit.
     """
     for cell in cells:
-        if cell["batch_size_per_device"] == MAX and cell["device"] == "cpu" and not memory_mib:
+        if cell["batch_size_per_device"] != MAX or cell["device"] != "cpu":
+            continue
+        names = cell["node_names"] if packing == "none" else memory_mib
+        without = [name for name in names if memory_mib.get(name) == 0]
+        if without:
             raise ValueError(
                 f"-e batch_size_per_device={MAX}: on nodes without a GPU it needs a limit, as"
                 " -e cell_memory_mib=4096, for each process; without one the kernel would kill"
-                " processes when the machine's memory is exhausted"
+                f" processes when the machine's memory is exhausted ({folded(without)} without one)"
             )
 
 

@@ -25,10 +25,10 @@ from .detectable import (
     prediction_variance,
     ways_to_find,
 )
+from .distributions import t_quantile
 from .levels import Levels, new_day_variance, variance_levels
 from .log_ratio import rounding
 from .outlying import mixed, outlying, within
-from .student_t import quantile
 
 __all__ = [
     "FOUND",
@@ -191,8 +191,8 @@ def _judged(
     error = math.sqrt(variance + coarse)
     whole = log_deficit(share)
     limit = limit_share(alpha) * whole
-    found = -max(limit, quantile(1 - alpha, freedom) * error)
-    not_found = max(-limit, quantile(POWER, freedom) * error - whole)
+    found = -max(limit, t_quantile(1 - alpha, freedom) * error)
+    not_found = max(-limit, t_quantile(POWER, freedom) * error - whole)
     verdict = FOUND if change < found else NOT_FOUND if change > not_found else UNDECIDED
     return Deficit(
         verdict,

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Callable, Optional, Sequence, Tuple
 
-from .student_t import CERTAIN, quantile
+from .distributions import CERTAIN, t_quantile
 
 __all__ = [
     "ALPHA",
@@ -113,7 +113,7 @@ def detectable(
         with the runs of the campaign in addition.
     """
     freedom = degrees_of_freedom(spread, repeats, baseline)
-    t = quantile(1 - alpha, freedom)
+    t = t_quantile(1 - alpha, freedom)
     # Of the verdict, and of the deficit that is found. Without an upper limit they are the same,
     # and taken once: a verdict calls this hundreds of times.
     both = [replace(spread, run=upper.run), upper] if upper else [spread]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, TypeVar
 
+from .distributions import f_upper_tail, t_quantile
 from .statistics import mean
-from .student_t import f_upper_tail, quantile
 
 __all__ = ["LEVEL", "Line", "fitted_line", "hockney", "karp_flatt", "serial_share"]
 
@@ -125,7 +125,7 @@ def serial_share(seconds: Mapping[float, Sequence[float]]) -> Dict[str, Any]:
     if not line.holds:
         found["reason"] = "the times do not follow the law"
     # The roots of (serial - s one)^2 = t^2 var(serial - s one).
-    square = quantile((1 + LEVEL) / 2, line.freedom) ** 2
+    square = t_quantile((1 + LEVEL) / 2, line.freedom) ** 2
     a = one**2 - square * line.of_first
     b = serial * one - square * line.both
     c = serial**2 - square * line.of_second
@@ -170,7 +170,7 @@ def hockney(seconds: Mapping[float, Sequence[float]]) -> Dict[str, Any]:
 
 
 def _figures(line: Line) -> Dict[str, Any]:
-    reach = quantile((1 + LEVEL) / 2, line.freedom)
+    reach = t_quantile((1 + LEVEL) / 2, line.freedom)
     of_latency, of_byte = math.sqrt(line.of_first), math.sqrt(line.of_second)
     low, high = line.second - reach * of_byte, line.second + reach * of_byte
     return {

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import List, Sequence, Tuple
 
-from .student_t import quantile, upper_tail
+from .distributions import t_quantile, t_upper_tail
 
 __all__ = [
     "EQUIVALENCE_ALPHA",
@@ -122,26 +122,26 @@ def interval(ratio: LogRatio, level: float) -> Tuple[float, float]:
 
     :param level: between 0 and 1.
     """
-    half = quantile((1 + level) / 2, ratio.degrees_of_freedom) * ratio.standard_error
+    half = t_quantile((1 + level) / 2, ratio.degrees_of_freedom) * ratio.standard_error
     return math.exp(ratio.estimate - half), math.exp(ratio.estimate + half)
 
 
 def difference_p(ratio: LogRatio) -> float:
     """Return the two-sided p value of the hypothesis that the sides are equal."""
     t = abs(ratio.estimate) / ratio.standard_error
-    return min(1.0, 2 * upper_tail(t, ratio.degrees_of_freedom))
+    return min(1.0, 2 * t_upper_tail(t, ratio.degrees_of_freedom))
 
 
 def above_p(ratio: LogRatio, bound: float) -> float:
     """Return the p value of the test that the ratio is above ``bound``; small where it is."""
     t = (ratio.estimate - math.log(bound)) / ratio.standard_error
-    return upper_tail(t, ratio.degrees_of_freedom)
+    return t_upper_tail(t, ratio.degrees_of_freedom)
 
 
 def below_p(ratio: LogRatio, bound: float) -> float:
     """Return the p value of the test that the ratio is below ``bound``; small where it is."""
     t = (ratio.estimate - math.log(bound)) / ratio.standard_error
-    return upper_tail(-t, ratio.degrees_of_freedom)
+    return t_upper_tail(-t, ratio.degrees_of_freedom)
 
 
 def equivalence_p(ratio: LogRatio, margin: float) -> float:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from .distributions import CERTAIN, t_quantile
 from .log_ratio import (
     EQUIVALENCE_ALPHA,
     LogRatio,
@@ -23,7 +24,6 @@ from .log_ratio import (
     rounding,
 )
 from .statistics import finite, median
-from .student_t import CERTAIN, quantile
 
 __all__ = [
     "LEVEL",
@@ -104,7 +104,7 @@ def _nothing(reason: str) -> Dict[str, Any]:
 
 
 def _interval(ratio: float, variance: float, freedom: float, level: float) -> Dict[str, Any]:
-    half = quantile((1 + level) / 2, freedom) * math.sqrt(variance)
+    half = t_quantile((1 + level) / 2, freedom) * math.sqrt(variance)
     return {"low": ratio * math.exp(-half), "high": ratio * math.exp(half), "reason": ""}
 
 

@@ -6,9 +6,9 @@ import math
 from statistics import NormalDist, median
 from typing import List, Sequence, Tuple
 
+from .distributions import t_quantile
 from .log_ratio import rounding
 from .statistics import NORMAL_MAD
-from .student_t import quantile
 
 __all__ = ["mixed", "outlying", "within"]
 
@@ -37,7 +37,7 @@ def outlying(groups: Groups) -> List[List[int]]:
         [value for value, far in zip(*pair) if far <= _FAR * scale] for pair in zip(groups, away)
     ]
     variance, freedom = within(near)
-    limit = quantile(_NORMAL, freedom) * math.sqrt(max(variance, floor))
+    limit = t_quantile(_NORMAL, freedom) * math.sqrt(max(variance, floor))
     return [
         [number for number, far in enumerate(group, 1) if far > limit]
         if len(group) > 2

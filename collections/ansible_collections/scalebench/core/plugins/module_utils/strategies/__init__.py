@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import isfinite
 
 from ..stats.rounding import ROUNDINGS, round_speed
-from ._rules import AVERAGES
-from ._series import chosen_run
+from ._series import AVERAGES, chosen_run
 from ._sources import FROM, devices_of
 from ._table import COMMON, SOURCES, STRATEGIES, TO_ACCURACY, USUAL
 
@@ -40,14 +39,14 @@ def parameters_of(strategy: str, parameters: Optional[Mapping[str, Any]] = None)
     :raises ValueError: unknown strategy or parameter, or an invalid value.
     """
     if strategy not in STRATEGIES:
-        raise ValueError(f"no strategy named {strategy!r}: use one of {', '.join(STRATEGIES)}")
+        raise ValueError(f"no strategy named {strategy!r:.80}: use one of {', '.join(STRATEGIES)}")
     rule = STRATEGIES[strategy]
     known = {**SOURCES[rule["source"]], **COMMON}
     known.update((key, value) for key, value in rule.items() if key in known)
     for key, value in (parameters or {}).items():
         if key not in known:
             raise ValueError(
-                f"strategy {strategy} has no parameter {key!r}: it has {', '.join(known)}"
+                f"strategy {strategy} has no parameter {key!r:.80}: it has {', '.join(known)}"
             )
         known[key] = value if value is None and known[key] is None else _checked(key, value)
     return known
@@ -108,14 +107,14 @@ def _checked(key: str, value: Any) -> Any:
         "fewer": (False, True),
     }
     if key in choices and value not in choices[key]:
-        raise ValueError(f"no {key} named {value!r}: use one of {', '.join(choices[key])}")
+        raise ValueError(f"no {key} named {value!r:.80}: use one of {', '.join(choices[key])}")
     if key == "iterations" and value is None:
         return None
     whole = isinstance(value, int) and not isinstance(value, bool)
     if key in LEAST and not (whole and value >= LEAST[key]):
-        raise ValueError(f"{key} is {value!r}: a whole number from {LEAST[key]} up is needed")
+        raise ValueError(f"{key} is {value!r:.80}: a whole number from {LEAST[key]} up is needed")
     if key == "trim" and not (isinstance(value, (int, float)) and 0 <= value < 0.5):
-        raise ValueError(f"trim is {value!r}: a fraction from 0 to 0.5 is needed")
+        raise ValueError(f"trim is {value!r:.80}: a fraction from 0 to 0.5 is needed")
     return value
 
 

@@ -7,8 +7,7 @@ from math import fsum
 from operator import sub
 
 from ..stats.rounding import ROUNDINGS
-from ._rules import AVERAGES, harmonic, interval, middle, take
-from ._series import series
+from ._series import AVERAGES, harmonic, interval, middle, series, take
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,10 +135,12 @@ def _batch(run: Given, given: Given) -> float:
 def _cumulative(reading: Given, run: Given, given: Given) -> Result:
     """Return the harmonic mean of the rates from the warm-up to the end of each later epoch.
 
-    :raises ValueError: no epoch ends after the warm-up and the first epochs.
+    :raises ValueError: no epoch ends after the warm-up and the first epochs, or none is printed.
     """
     rates = series(reading, run, "throughput", given["ranks"])
     epochs = series(reading, run, "epoch", given["ranks"])
+    if len(epochs) != len(rates):
+        raise ValueError(f"the log prints {len(rates)} rates and {len(epochs)} epochs of them")
     first, last = given["warmup"], len(rates) - 1
     ends = [at for at in range(first, last + 1) if at == last or epochs[at + 1] > epochs[at]]
     until = [harmonic(rates[first : at + 1]) for at in ends[given["warmup_epochs"] :]]

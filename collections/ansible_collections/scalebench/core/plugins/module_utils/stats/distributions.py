@@ -1,4 +1,4 @@
-"""Student's t distribution in pure Python, upper tail and quantile, and the upper tail of F."""
+"""Tails and quantiles of Student's t, F and chi-square in pure Python."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ import math
 from functools import lru_cache
 from statistics import NormalDist
 
-__all__ = ["CERTAIN", "f_upper_tail", "quantile", "upper_tail"]
+__all__ = [
+    "CERTAIN",
+    "chi_square_lower_tail",
+    "chi_square_quantile",
+    "f_upper_tail",
+    "t_quantile",
+    "t_upper_tail",
+]
 
 # Degrees of freedom of what is as good as known.
 CERTAIN = 10_000
 _LEAST = 1e-300
 _PRECISION = 1e-15
 _MOST_TERMS = 10_000
+_SERIES_END = 1e-16
 
 
-def upper_tail(t: float, degrees_of_freedom: float) -> float:
+def t_upper_tail(t: float, degrees_of_freedom: float) -> float:
     """Return the probability of a value above ``t``.
 
     Half the regularised incomplete beta function I_x(d/2, 1/2) at x = d / (d + t^2), NIST Digital
@@ -44,7 +52,7 @@ def f_upper_tail(f: float, above: float, below: float) -> float:
 
 
 @lru_cache(maxsize=256)
-def quantile(probability: float, degrees_of_freedom: float) -> float:
+def t_quantile(probability: float, degrees_of_freedom: float) -> float:
     """Return the value below which lies ``probability`` of the distribution, by Newton's method.
 
     It begins at the quantile of the normal distribution, which lies nearer to 0. The upper tail is
@@ -56,16 +64,58 @@ def quantile(probability: float, degrees_of_freedom: float) -> float:
     if not 0 < probability < 1:
         raise ValueError(f"probability {probability!r}: a number between 0 and 1 is needed")
     if probability < 0.5:
-        return -quantile(1 - probability, degrees_of_freedom)
+        return -t_quantile(1 - probability, degrees_of_freedom)
     value = NormalDist().inv_cdf(probability)
     while True:
         density = _density(value, degrees_of_freedom)
         if not density:
             return math.inf
-        step = (upper_tail(value, degrees_of_freedom) - (1 - probability)) / density
+        step = (t_upper_tail(value, degrees_of_freedom) - (1 - probability)) / density
         value += step
         if not step > 1e-13 * value:
             return value
+
+
+def chi_square_lower_tail(x: float, degrees_of_freedom: float) -> float:
+    """Return the probability of a value below ``x``.
+
+    The regularised incomplete gamma function P(d/2, x/2) by its series, NIST Digital Library of
+    Mathematical Functions 8.11.4, https://dlmf.nist.gov/8.11.
+
+    :raises ValueError: the degrees of freedom are not above 0.
+    """
+    if not degrees_of_freedom > 0:
+        raise ValueError(f"degrees of freedom {degrees_of_freedom!r}: a number above 0 is needed")
+    if x <= 0:
+        return 0.0
+    a, half = degrees_of_freedom / 2, x / 2
+    term = total = 1.0
+    while term > _SERIES_END * total:
+        a += 1
+        term *= half / a
+        total += term
+    a = degrees_of_freedom / 2
+    return min(1.0, total * math.exp(a * math.log(half) - half - math.lgamma(a + 1)))
+
+
+@lru_cache(maxsize=256)
+def chi_square_quantile(probability: float, degrees_of_freedom: float) -> float:
+    """Return the value below which lies ``probability`` of the distribution, by bisection.
+
+    :raises ValueError: the probability is not between 0 and 1; degrees of freedom not above 0.
+    """
+    if not 0 < probability < 1:
+        raise ValueError(f"probability {probability!r}: a number between 0 and 1 is needed")
+    low, high = 0.0, 1.0
+    while chi_square_lower_tail(high, degrees_of_freedom) < probability:
+        low, high = high, high * 2
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        if chi_square_lower_tail(middle, degrees_of_freedom) < probability:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
 
 
 def _density(t: float, degrees_of_freedom: float) -> float:
