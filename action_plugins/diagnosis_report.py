@@ -25,7 +25,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.repeats 
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import judge
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
-from ansible_collections.scalebench.core.plugins.module_utils.records.load_time import ended_at
+from ansible_collections.scalebench.core.plugins.module_utils.running.elapsed import ended_at
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import records
 from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
     ControllerAction,

@@ -232,4 +232,4 @@ def test_the_files_for_other_programs_are_beside_the_results(measured):
     root = ElementTree.parse(folder / "junit.xml").getroot()
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("2", "0", "0")
     text = (folder / "scalebench.prom").read_text()
-    assert 'scalebench_campaign_info{campaign="c01",schema="2"} 1' in text
+    assert 'scalebench_campaign_info{campaign="c01",schema="3"} 1' in text

@@ -32,7 +32,7 @@ def report(tmp_path):
     """Return a function that runs report.yml into tmp_path."""
 
     def run(**variables: Any) -> Any:
-        given = {"output_dir": str(tmp_path), "report_plots": False, **variables}
+        given = {"report_output_dir": str(tmp_path), "report_plots": False, **variables}
         return run_playbook(tmp_path, "playbooks/report.yml", **given)
 
     return run

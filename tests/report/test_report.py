@@ -250,6 +250,7 @@ def test_every_log_failed_is_a_report_too(report, tmp_path):
         ("logs/x.log", {"log_dir": "logs/x.log"}, "is a file, not a folder"),
         ("logs", {"log_dir": "", "campaign": ""}, "Set exactly one of the three"),
         ("logs", {"campaign": "x"}, "Set exactly one of the three"),
+        ("logs", {"log_dir": "", "campaign": "x", "output_dir": "y"}, "output_dir=DIR goes with"),
         ("logs/1n1g/r50_b4_fp32_1.log", {"strategy": "medain"}, "no strategy named 'medain'"),
         (
             "logs/1n1g/r50_b4_fp32_1.log",

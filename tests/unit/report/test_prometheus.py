@@ -41,7 +41,7 @@ def test_the_figures_are_those_of_the_results():
     low = [value for labels, value in bounds if labels["bound"] == "low"]
     assert low == [c["interval"]["low"] for c in results["cells"]]
     assert found["scalebench_campaign_created_timestamp_seconds"] == [({}, 1795229100)]
-    assert found["scalebench_campaign_info"] == [({"campaign": "mine", "schema": "2"}, 1)]
+    assert found["scalebench_campaign_info"] == [({"campaign": "mine", "schema": "3"}, 1)]
     labels, _ = found["scalebench_throughput_samples_per_second"][0]
     assert labels == {
         "benchmark": "pytorch",

@@ -25,7 +25,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.results.prediction
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.module_utils.results.ring_law import ring_law
-from ansible_collections.scalebench.core.plugins.module_utils.stats.student_t import quantile
+from ansible_collections.scalebench.core.plugins.module_utils.stats.distributions import t_quantile
 from report_data import campaign, cell, run, waits_of
 
 PARAMETERS = 1_000_000
@@ -453,7 +453,7 @@ def test_a_step_that_counts_half_counts_a_quarter_of_its_variance():
     row = strong_rows(results, "8n1g")["asked", "8n1g"]
     # A median's is at most sqrt(pi / 2) of a mean's.
     error = 0.5 * statistics.stdev(times) / math.sqrt(len(times)) * math.sqrt(math.pi / 2)
-    reach = quantile(0.975, len(times) - 1) * error
+    reach = t_quantile(0.975, len(times) - 1) * error
     assert (row["step_high"] - row["step_low"]) / 2 == pytest.approx(reach, rel=1e-3)
 
 
@@ -465,7 +465,7 @@ def test_the_median_of_two_steps_is_their_mean():
     for repeat, seconds in zip(results["cells"][0]["repeats"], times, strict=True):
         repeat["throughput"] = BATCH / seconds
     row = rows_of(results)["parts", "4n1g"]
-    reach = quantile(0.975, 1) * statistics.stdev(times) / math.sqrt(2)
+    reach = t_quantile(0.975, 1) * statistics.stdev(times) / math.sqrt(2)
     assert row["step_high"] - row["step_seconds"] == pytest.approx(reach, rel=1e-3)
 
 
@@ -478,7 +478,7 @@ def test_errors_of_all_reduces_that_cancel_do_not_count():
         GRADIENTS,
     ).line
     # (n - 1) a: 7 - 3/2 of 3 + 1/2 of 1; (n - 1)/n S b: 7/8 - 3/2 of 3/4 + 1/2 of 1/2, so none.
-    reach = quantile(0.975, line.freedom) * 3 * math.sqrt(line.of_first)
+    reach = t_quantile(0.975, line.freedom) * 3 * math.sqrt(line.of_first)
     assert (row["step_high"] - row["step_low"]) / 2 == pytest.approx(reach, rel=1e-3)
 
 

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.report.waits_text import (
+from ansible_collections.scalebench.core.plugins.module_utils.report.telemetry_text import (
     waits_sections,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results

@@ -20,7 +20,9 @@ def parse_topology(text: Any) -> Tuple[int, int]:
     """
     match = _PATTERN.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise ValueError(f"{text!r} is not a topology: write <nodes>n<devices per node>g, as 4n8g")
+        raise ValueError(
+            f"{text!r:.80} is not a topology: write <nodes>n<devices per node>g, as 4n8g"
+        )
     return int(match.group(1)), int(match.group(2))
 
 
@@ -31,7 +33,7 @@ def format_topology(nodes: int, devices_per_node: int) -> str:
     """
     for name, count in (("nodes", nodes), ("devices_per_node", devices_per_node)):
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise ValueError(f"{name} {count!r}: a topology needs a whole number of at least 1")
+            raise ValueError(f"{name} {count!r:.80}: a topology needs a whole number of at least 1")
     return f"{nodes}n{devices_per_node}g"
 
 

@@ -30,7 +30,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading im
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     read_json,
-    read_yaml,
+    read_named,
     said,
     user_path,
     write_texts,
@@ -51,13 +51,8 @@ def _read(given: str, folder: Path, own: Sequence[Factor] | None) -> dict[str, A
     :raises ValueError: there is none, or it is wrong; named.
     """
     path = user_path(given)
-    named = [folder / f"{given}.yml", folder / given]
-    found = next((one for one in (path, *named) if one.is_file()), None)
     try:
-        if found is None:
-            known = ", ".join(sorted(one.stem for one in folder.glob("*.yml"))) or "none"
-            raise ValueError(f"no file, and no acceptance in {folder}: there are {known}")
-        content = read_yaml(found)
+        content = read_named(path, folder, "acceptance")
         return {"file": given, "content": content, "promised": check_acceptance(content, own)}
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise ValueError(f"acceptance {given}: {said(error)}") from None

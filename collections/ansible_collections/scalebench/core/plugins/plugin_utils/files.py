@@ -31,6 +31,7 @@ __all__ = [
     "leads_outside",
     "open_regular",
     "read_json",
+    "read_named",
     "read_yaml",
     "remove_partial",
     "remove_partial_below",
@@ -310,6 +311,22 @@ def read_yaml(path: Path) -> Any:
         raise ValueError("a value is not what its tag (!!int, !!bool, ...) says") from None
     check_plain(value)
     return value
+
+
+def read_named(given: Path, folder: Path, what: str) -> Any:
+    """Return the document of a YAML file that is given by its path or by its name in a folder.
+
+    :param given: of ``user_path``.
+    :param what: the file holds, for the error.
+    :raises ValueError: there is none, with the names of the others, or as :func:`read_yaml`.
+    :raises OSError: as :func:`read_yaml`; also yaml.YAMLError.
+    """
+    places = (given, folder / f"{given}.yml", folder / given)
+    path = next((one for one in places if one.is_file()), None)
+    if path is None:
+        known = ", ".join(sorted(one.stem for one in folder.glob("*.yml"))) or "none"
+        raise ValueError(f"no file, and no {what} in {folder}: there are {known}")
+    return read_yaml(path)
 
 
 def _check_size(text: str) -> None:

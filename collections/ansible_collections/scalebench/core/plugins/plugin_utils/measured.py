@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import AUTO, log_rule
@@ -17,10 +17,13 @@ from ansible_collections.scalebench.core.plugins.module_utils.facts.logtree impo
     no_facts_record,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
+from ansible_collections.scalebench.core.plugins.module_utils.logs import UnforeseenError
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan import expected_identity
+from ansible_collections.scalebench.core.plugins.module_utils.preflight.verdict import Row
 from ansible_collections.scalebench.core.plugins.module_utils.records.cells import cell_key
 from ansible_collections.scalebench.core.plugins.module_utils.records.results import Results
 from ansible_collections.scalebench.core.plugins.module_utils.records.runs import RunRecord
+from ansible_collections.scalebench.core.plugins.module_utils.records.shape import check_shape
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.module_utils.strategies import parameters_of
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import (
@@ -49,6 +52,15 @@ Problems = list[dict[str, str]]
 _MOST_ROWS = 100_000
 # What a cell runs beside its repeats, as the names of their logs end.
 _BESIDE = ("search", "alone")
+
+
+class _Preflight(TypedDict):
+    """What preflight.json holds."""
+
+    verdict: str
+    summary: str
+    counts: dict[str, int]
+    rows: list[Row]
 
 
 @dataclass
@@ -169,7 +181,7 @@ def _read_again(
     """Return the record with the facts that its log gives now; without a log, those it has."""
     if run["ending"] != "ok":
         return run
-    cell = run["cell"]
+    cell, ours = run["cell"], False
     try:
         rule = log_rule(cell, strategy, parameters)
         target = cell.get("target_accuracy")
@@ -186,10 +198,10 @@ def _read_again(
     except OSError as error:
         reason = error.strerror or str(error)
     except ValueError as error:
-        reason = shown(str(error))
+        reason, ours = shown(str(error)), isinstance(error, UnforeseenError)
     else:
         return {**run, "facts": shown(facts)}
-    if strategy == AUTO and not parameters and not lost_log(folder, run):
+    if strategy == AUTO and not parameters and not ours and not lost_log(folder, run):
         # By its record it is done, and bench.yml would leave it.
         record = Path(run["log"]).with_suffix(".run.json")
         reason += f"; the log was good when the repeat ended: remove {record} to run it again"
@@ -266,18 +278,17 @@ def _preflight(folder: Path, problems: Problems) -> dict[str, Any] | None:
     """
     try:
         preflight = shown(read_json(folder / PREFLIGHT, folder=folder))
+        check_shape(preflight, _Preflight, PREFLIGHT, {})
         return {
-            "verdict": str(preflight["verdict"]),
-            "summary": str(preflight["summary"]),
-            "counts": {str(word): int(count) for word, count in preflight["counts"].items()},
+            **{key: preflight[key] for key in ("verdict", "summary", "counts")},
             "rows": [
-                {key: str(row[key]) for key in ("check", "node", "verdict", "found", "todo")}
+                {key: row[key] for key in Row.__annotations__}
                 for row in preflight["rows"][:_MOST_ROWS]
                 if row["verdict"] in ("fail", "warn")
             ],
         }
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError) as error:
         problems.append({"path": PREFLIGHT, "reason": shown(f"it cannot be read: {error}")})
         return None

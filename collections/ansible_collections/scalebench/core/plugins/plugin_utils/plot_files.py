@@ -10,10 +10,12 @@ from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text 
 from ansible_collections.scalebench.core.plugins.module_utils.report.plots import GRID, INK
 from matplotlib.figure import Figure
 
-__all__ = ["NUMBERS", "STYLE", "png_bytes", "svg_text"]
+__all__ = ["MARKERS", "NUMBERS", "STYLE", "png_bytes", "svg_text"]
 
 # The numbers of an axis: 2,000,000 and no power of ten, which nobody can compare with the tables.
 NUMBERS = "{x:,.10g}"
+# A print in black and white tells the lines of a plot apart by these.
+MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 
 # For matplotlib.rc_context, while a plot is drawn and while it is written: ticks are made late.
 # Upon matplotlib's own defaults, so that a matplotlibrc of the user changes nothing.

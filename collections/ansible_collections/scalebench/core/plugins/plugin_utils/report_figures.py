@@ -27,14 +27,17 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.step_text i
     DRAWN_PARTS,
     drawn_steps,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import NUMBERS, STYLE
+from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import (
+    MARKERS,
+    NUMBERS,
+    STYLE,
+)
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 __all__ = ["message_figure", "step_figure"]
 
-_MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 _MOST_GROUPS = 24
 _COLOURS = dict(zip(DRAWN_PARTS, [*COLOURS[: len(DRAWN_PARTS) - 1], GREY], strict=True))
 _LONGEST_LABEL = 60
@@ -49,7 +52,7 @@ def message_figure(found: Collectives) -> Figure:
     with matplotlib.rc_context(STYLE):
         plot = Figure(figsize=(5.5, 4.0 + 0.2 * len(groups)), layout="constrained")
         axes = plot.subplots()
-        for one, colour, marker in zip(groups, cycle(COLOURS), cycle(_MARKERS)):
+        for one, colour, marker in zip(groups, cycle(COLOURS), cycle(MARKERS)):
             _draw_curve(axes, one, colour, marker)
         _size_axes(axes, groups)
         key = "marker: median of the repeats; dashed: the fitted law"

@@ -16,7 +16,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.plots impor
     MUTED,
     value_of,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import NUMBERS, STYLE
+from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import (
+    MARKERS,
+    NUMBERS,
+    STYLE,
+)
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
@@ -188,7 +192,6 @@ def _draw_values(axes: Axes, one: Series, figure: str) -> None:
         axes.annotate(written(value_of(point, figure), 2), place, color=INK, **below)
 
 
-MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 MOST_SERIES = 24
 MOST_LABELLED = 2
 

@@ -27,7 +27,7 @@ _ABOUT = (
 # Differences that are named.
 _MOST = 20
 # What options of a report add, files that an archive leaves out, and what is compared apart.
-_NOT_COMPARED = ("acceptance", "comparison", "gate", "published", "unmatched")
+_NOT_COMPARED = ("acceptance", "comparison", "gate", "published", "schema", "unmatched")
 
 
 def acceptance_sections(results: Results) -> List[Section]:

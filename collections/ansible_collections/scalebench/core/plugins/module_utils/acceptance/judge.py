@@ -11,10 +11,10 @@ from ..layout.plain_text import plain
 from ..planning.options import duration_seconds
 from ..records.cells import cell_key
 from ..records.endings import says_nothing
-from ..records.load_time import seconds_under_load
 from ..records.results import MeasuredCell, Results
 from ..results.drift import drift_of_cell
 from ..results.scaling import base_cells
+from ..running.elapsed import seconds_under_load
 from ..stats.drift import LEVEL
 from .promises import CELL_LINES, gaps, line_text, unlike
 

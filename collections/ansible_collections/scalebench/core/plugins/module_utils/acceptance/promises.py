@@ -89,25 +89,25 @@ def _campaign(options: Any, own: Optional[Sequence[Factor]]) -> Dict[str, Any]:
         raise ValueError("campaign: a mapping from options of bench.yml to their values is needed")
     wrong = [name for name in options if name in _NOT_HERE or not isinstance(name, str)]
     if wrong:
-        raise ValueError(f"campaign: {wrong[0]} cannot be set here; repeats or duration can")
+        raise ValueError(f"campaign: {wrong[0]!s:.80} cannot be set here; repeats or duration can")
     known = misspelt(options, OPTIONS)
     if known:
         raise ValueError(f"campaign: {known[0]}")
     unknown = {*options} - {*OPTIONS, *(factor.name for factor in own or ())}
     if own is not None and unknown:
         raise ValueError(
-            f"campaign: {min(unknown)} is no option of the matrix, and no benchmark declares it"
+            f"campaign: {min(unknown):.80} is no option of the matrix, and no benchmark declares it"
         )
     return {**options, **parse_options(options, "campaign:", own or ())}
 
 
 def _line(line: Any) -> Dict[str, Any]:
     if not isinstance(line, Mapping):
-        raise ValueError(f"{line!r} is not a mapping from what is promised to its value")
+        raise ValueError(f"{line!r:.80} is not a mapping from what is promised to its value")
     metrics = [str(key) for key in line if key not in ("where", "day_sd")]
     if len(metrics) != 1 or metrics[0] not in LINES:
         raise ValueError(
-            f"one promise a line, not {', '.join(metrics) or 'none'}; the choices are"
+            f"one promise a line, not {', '.join(metrics) or 'none':.80}; the choices are"
             f" {', '.join(LINES)}"
         )
     (metric,) = metrics
@@ -128,13 +128,15 @@ def _faults(metric: str, line: Mapping[str, Any]) -> Dict[str, Any]:
     try:
         duration_seconds(line[metric])
     except ValueError as error:
-        raise ValueError(f"{metric}: {line[metric]!r} {error}") from None
+        raise ValueError(f"{metric}: {line[metric]!r:.80} {error}") from None
     return {"metric": metric, "value": str(line[metric])}
 
 
 def _preflight(metric: str, line: Mapping[str, Any]) -> Dict[str, Any]:
     if line[metric] not in ("pass", "warn"):
-        raise ValueError(f"{metric}: {line[metric]!r} is not pass, or warn, which allows warnings")
+        raise ValueError(
+            f"{metric}: {line[metric]!r:.80} is not pass, or warn, which allows warnings"
+        )
     return {"metric": metric, "value": line[metric]}
 
 
@@ -144,9 +146,9 @@ def _stack(metric: str, line: Mapping[str, Any]) -> Dict[str, Any]:
         raise ValueError(f"{metric}: a mapping from names to patterns is needed, as nccl: '2.19*'")
     for name, glob in versions.items():
         if name not in STACK:
-            raise ValueError(f"{metric}: no {name!r}; the choices are {', '.join(STACK)}")
+            raise ValueError(f"{metric}: no {name!r:.80}; the choices are {', '.join(STACK)}")
         if not isinstance(glob, (str, int)) or isinstance(glob, bool) or glob == "":
-            raise ValueError(f"{metric}: {name}: {glob!r} is not a text: put it in quotes")
+            raise ValueError(f"{metric}: {name}: {glob!r:.80} is not a text: put it in quotes")
     return {"metric": metric, "value": {name: str(glob) for name, glob in versions.items()}}
 
 

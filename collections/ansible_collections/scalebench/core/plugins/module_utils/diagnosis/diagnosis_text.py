@@ -6,7 +6,7 @@ import textwrap
 from statistics import median
 from typing import Any, Dict, List, Mapping
 
-from ..layout.metrics import metric
+from ..layout.plain_text import metric
 from ..layout.sections import Section, Table, markdown, section, table, table_text
 from .kinds import KINDS, pair_name
 from .measurement import EVERY_PAIR, TESTS

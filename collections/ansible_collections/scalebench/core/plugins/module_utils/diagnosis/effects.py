@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import NormalDist, fmean, median, median_low
 from typing import Dict, FrozenSet, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from ..stats.distributions import t_quantile, t_upper_tail
 from ..stats.statistics import NORMAL_MAD
-from ..stats.student_t import quantile, upper_tail
 from .repeats import TOLERANCE, Figures, Precision, noise, of_repeats, precision_at
 
 __all__ = ["ALPHA", "FALSE_ALARMS", "Deficit", "Found", "find", "too_few_figures"]
@@ -178,9 +178,9 @@ def _seen(
     free = {*fit.held.get(None, ())}
     weight = 1 / precision.of_mean(free)
     spread = noise(measured)
-    power = quantile(_POWER, precision.freedom)
-    clear = quantile(1 - ALPHA / comparisons, precision.freedom)
-    by_chance = quantile(1 - FALSE_ALARMS / comparisons, precision.freedom)
+    power = t_quantile(_POWER, precision.freedom)
+    clear = t_quantile(1 - ALPHA / comparisons, precision.freedom)
+    by_chance = t_quantile(1 - FALSE_ALARMS / comparisons, precision.freedom)
     seen = {}
     for cause, covered in causes.items():
         if cause in fit.levels or len(covered) == len(measured.values):
@@ -350,9 +350,9 @@ def _tested(
     error = math.sqrt(precision.of_mean(inside) + precision.of_mean(fit.held.get(None, ())))
     gain = fmean(without) - fit.levels[name]
     p, by_chance = (
-        min(1.0, upper_tail((gain - alike) / error, precision.freedom) * comparisons)
+        min(1.0, t_upper_tail((gain - alike) / error, precision.freedom) * comparisons)
         for alike in (TOLERANCE, 0.0)
     )
-    wide = quantile(0.975, precision.freedom) * error
+    wide = t_quantile(0.975, precision.freedom) * error
     level = fit.levels[name]
     return Deficit(name, level, level - wide, level + wide, p, by_chance)

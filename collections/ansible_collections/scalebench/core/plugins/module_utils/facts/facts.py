@@ -6,8 +6,8 @@ from bisect import bisect_left, bisect_right
 from math import fsum, sqrt
 
 from .. import logs, strategies
-from ..strategies._rules import middle
-from ..strategies._series import chosen_run, series
+from ..records.shape import MEASURED, check_plain
+from ..strategies._series import chosen_run, middle, series
 from ..strategies._sources import counted
 from ..strategies._table import COMMON
 from .time_to_train import time_to_train
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ..records.runs import LogFacts, Message
 
-__all__ = ["AUTO", "contradictions", "facts_of_text", "log_facts", "log_rule", "reading_of_text"]
+__all__ = ["AUTO", "facts_of_text", "log_facts", "log_rule", "reading_of_text"]
 
 # The strategy that stands for the benchmark's own, or the usual one of the log's format.
 AUTO = "auto"
@@ -100,11 +100,32 @@ def log_facts(
     :param expect: identity that the log must not contradict, as ``{batch_size_per_device: 128}``.
     :param observations: also return every observation.
     :param target_accuracy: top-1 accuracy in percent that ``time_to_train`` looks for.
-    :raises ValueError: no such strategy, or no such parameter.
+    :raises ValueError: no such strategy, or no such parameter; what the log states gives no facts
+        that a record may hold, with the path.
     """
     if strategy == AUTO:
         strategy = strategies.usual(reading)
     given = strategies.parameters_of(strategy, parameters)
+    try:
+        facts = _facts(reading, strategy, given, expect or {}, path, target_accuracy)
+        check_plain(facts, largest=MEASURED)
+    except ValueError as error:
+        raise ValueError(f"{path or 'log'}: it gives no facts: {error}") from None
+    except logs.UNFORESEEN as error:
+        raise logs.unforeseen(path, error) from None
+    if observations:
+        facts["observations"] = list(reading["observations"])
+    return facts
+
+
+def _facts(
+    reading: Mapping[str, Any],
+    strategy: str,
+    given: Dict[str, Any],
+    expect: Mapping[str, Any],
+    path: str,
+    target_accuracy: Optional[float],
+) -> LogFacts:
     reason = ""
     result: Dict[str, Any] = {
         "throughput": None,
@@ -114,11 +135,11 @@ def log_facts(
         "scope": reading["scope"],
     }
     try:
-        result.update(strategies.apply(reading, strategy, parameters))
+        result.update(strategies.apply(reading, strategy, given))
     except ValueError as error:
         reason = str(error)
     run = _run(reading, given)
-    problems = contradictions(run["identity"], expect or {})
+    problems = _contradictions(run["identity"], expect)
     if problems:
         reason, result["throughput"] = "; ".join(problems), None
     reached = time_to_train(reading, run, target_accuracy)
@@ -148,12 +169,10 @@ def log_facts(
     message = _message(reading, given, run)
     if message:
         facts["message"] = message
-    if observations:
-        facts["observations"] = list(reading["observations"])
     return facts
 
 
-def contradictions(identity: Mapping[str, Any], expect: Mapping[str, Any]) -> List[str]:
+def _contradictions(identity: Mapping[str, Any], expect: Mapping[str, Any]) -> List[str]:
     """Return where an identity differs from what is expected; what the log does not state passes.
 
     Text is compared without regard to case, and numbers by value.

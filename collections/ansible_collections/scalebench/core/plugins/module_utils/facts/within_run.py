@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from math import fsum, isfinite, sqrt
 
-from ..stats.student_t import quantile
+from ..stats.distributions import t_quantile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def within_run(values: Sequence[float]) -> Dict[str, Any]:
     measures.update(autocorrelation_time=tau, effective_count=count / tau, standard_error=error)
     if mean:
         relative = error / abs(mean)
-        half_width = relative * quantile((1 + LEVEL) / 2, count / tau - 1)
+        half_width = relative * t_quantile((1 + LEVEL) / 2, count / tau - 1)
         measures.update(cv=sd / abs(mean), relative_error=relative, half_width=half_width)
     return measures
 

@@ -1,12 +1,25 @@
-"""Text from logs, paths and hosts, made fit to be shown: one line, no control characters, cut."""
+"""Text from logs, paths and hosts, made fit to be shown: one line, no control characters, cut.
+
+Values for CSV files and for Prometheus are made of it too.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Any, List, Sequence
+from typing import Any, List, Mapping, Sequence, Tuple
 
-__all__ = ["LONGEST", "csv_value", "last_lines", "listed", "plain", "printable", "without_commands"]
+__all__ = [
+    "LONGEST",
+    "Sample",
+    "csv_value",
+    "last_lines",
+    "listed",
+    "metric",
+    "plain",
+    "printable",
+    "without_commands",
+]
 
 # ECMA-48: control sequences (colours, cursor), operating-system commands (titles, links), the rest.
 _ESCAPES = re.compile(
@@ -17,6 +30,8 @@ _ESCAPES = re.compile(
 _SHAPELESS = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
 # The longest text where nothing else is said, in characters.
 LONGEST = 300
+# Labels of a metric, and its value or None.
+Sample = Tuple[Mapping[str, Any], Any]
 
 
 def plain(text: Any, longest: int = LONGEST) -> str:
@@ -56,6 +71,27 @@ def csv_value(value: Any) -> Any:
         return value
     text = plain(value)
     return f"'{text}" if text.startswith(tuple("=+-@\uff1d\uff0b\uff0d\uff20")) else text
+
+
+def metric(name: str, about: str, samples: Sequence[Sample]) -> str:
+    """Return a gauge of Prometheus' text format 0.0.4, nothing where it has no sample.
+
+    node_exporter's textfile collector reads it; it accepts no timestamps, hence none here. A
+    missing figure has no line: an alert must not take it for a zero.
+    """
+    lines = [f"{name}{_braces(labels)} {value}" for labels, value in samples if value is not None]
+    if not lines:
+        return ""
+    return "\n".join([f"# HELP {name} {about}", f"# TYPE {name} gauge", *lines, ""])
+
+
+def _braces(labels: Mapping[str, Any]) -> str:
+    """Return labels in braces, backslash and quote escaped; plain text has no line ends."""
+    pairs = [
+        '{}="{}"'.format(key, plain(value).replace("\\", r"\\").replace('"', r"\""))
+        for key, value in labels.items()
+    ]
+    return f"{{{','.join(pairs)}}}" if pairs else ""
 
 
 def last_lines(text: str, most: int = 20, longest: int = LONGEST) -> List[str]:

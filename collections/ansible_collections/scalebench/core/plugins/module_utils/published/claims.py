@@ -52,28 +52,28 @@ def _fail(where: str, problem: str) -> NoReturn:
 
 def _known(where: str, value: Any, keys: Sequence[str]) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        _fail(where, f"a mapping is needed, not {value!r}")
+        _fail(where, f"a mapping is needed, not {value!r:.80}")
     for key in value:
         if key not in keys:
-            _fail(where, f"unknown key {key!r}; known: {', '.join(keys)}")
+            _fail(where, f"unknown key {key!r:.80}; known: {', '.join(keys)}")
     return value
 
 
 def _below(where: str, pattern: Any) -> None:
     """Check that a pattern stays below the folder of the logs."""
     if not isinstance(pattern, str) or pattern.startswith("/") or ".." in pattern.split("/"):
-        _fail(where, f"{pattern!r}: a path below the folder of the logs is needed, without ..")
+        _fail(where, f"{pattern!r:.80}: a path below the folder of the logs is needed, without ..")
 
 
 def _check(where: str, claim: Row, earlier: Sequence[str]) -> None:
     for key, choices in _CHOICES.items():
         if claim[key] not in choices:
-            _fail(where, f"{key} {claim[key]!r} is not one of {', '.join(choices)}")
+            _fail(where, f"{key} {claim[key]!r:.80} is not one of {', '.join(choices)}")
     for key, kinds in (("claimed", (int, float)), ("count", (int, type(None)))):
         if isinstance(claim[key], bool) or not isinstance(claim[key], kinds):
-            _fail(where, f"{key} {claim[key]!r} is not a number")
+            _fail(where, f"{key} {claim[key]!r:.80} is not a number")
     if not isinstance(claim["parameters"], Mapping):
-        _fail(where, f"parameters {claim['parameters']!r}: a mapping is needed")
+        _fail(where, f"parameters {claim['parameters']!r:.80}: a mapping is needed")
     quotient = [claim[key] for key in ("of", "over") if claim[key] is not None]
     if bool(claim["logs"]) == bool(quotient) or len(quotient) == 1:
         _fail(where, "give either logs, or of and over, the ids of two claims above it")
@@ -81,7 +81,9 @@ def _check(where: str, claim: Row, earlier: Sequence[str]) -> None:
         _below(where, claim["logs"])
     for other in quotient:
         if other not in earlier:
-            _fail(where, f"no claim {other!r} above it; there are: {', '.join(earlier) or 'none'}")
+            _fail(
+                where, f"no claim {other!r:.80} above it; there are: {', '.join(earlier) or 'none'}"
+            )
     if claim["id"] in earlier:
         _fail(where, "a claim above it has the same id")
 
@@ -96,7 +98,7 @@ def claims_of(document: Any, name: str = "document") -> List[Row]:
     """
     _known(name, document, _PARTS)
     if document.get("schema") != 1:
-        _fail(f"{name}.schema", f"{document.get('schema')!r}: this reads schema 1")
+        _fail(f"{name}.schema", f"{document.get('schema')!r:.80}: this reads schema 1")
     if not isinstance(document.get("claims"), list) or not document["claims"]:
         _fail(f"{name}.claims", "a list of claims is needed")
     folder = document.get("folder") or ""

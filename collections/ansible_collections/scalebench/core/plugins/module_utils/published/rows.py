@@ -121,11 +121,13 @@ def _check(where: str, value: Any, kind: Any) -> None:
         return
     if isinstance(kind, tuple):
         if value not in kind:
-            _fail(where, f"{value!r} is not one of {', '.join(kind)}")
+            _fail(where, f"{value!r:.80} is not one of {', '.join(kind)}")
     elif not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        _fail(where, f"{value!r} is not of type {kind.__name__}; quote a text that looks like one")
+        _fail(
+            where, f"{value!r:.80} is not of type {kind.__name__}; quote a text that looks like one"
+        )
     elif kind is int and value < 1:
-        _fail(where, f"{value!r}: at least 1 is needed")
+        _fail(where, f"{value!r:.80}: at least 1 is needed")
 
 
 def _mapping(
@@ -133,13 +135,13 @@ def _mapping(
 ) -> Mapping[str, Any]:
     """Check that ``value`` is a mapping with the needed keys, only known ones, of right types."""
     if not isinstance(value, Mapping):
-        _fail(where, f"a mapping is needed, not {value!r}")
+        _fail(where, f"a mapping is needed, not {value!r:.80}")
     for key in needed:
         if value.get(key) is None:
             _fail(where, f"{key} is missing")
     for key, item in value.items():
         if key not in known:
-            _fail(where, f"unknown key {key!r}; known: {', '.join(known)}")
+            _fail(where, f"unknown key {key!r:.80}; known: {', '.join(known)}")
         _check(f"{where}.{key}", item, known[key])
     for name, item in (value.get("own_factors") or {}).items():
         if not isinstance(item, (str, int, float, bool, type(None))):
@@ -149,14 +151,14 @@ def _mapping(
 
 def _list(where: str, value: Any) -> Sequence[Any]:
     if not isinstance([] if value is None else value, list):
-        _fail(where, f"a list is needed, not {value!r}")
+        _fail(where, f"a list is needed, not {value!r:.80}")
     return value or []
 
 
 def _figure(where: str, value: Any) -> None:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if value is not None and not (number and math.isfinite(value) and value > 0):
-        _fail(where, f"{value!r} is not a number above 0")
+        _fail(where, f"{value!r:.80} is not a number above 0")
 
 
 def _check_result(where: str, result: Any, series: Any, common: Any) -> None:
@@ -168,7 +170,7 @@ def _check_result(where: str, result: Any, series: Any, common: Any) -> None:
         _fail(where, "no throughput and no reason for that")
     runs = result.get("runs") or {}
     if not isinstance(runs, Mapping):
-        _fail(f"{where}.runs", f"a mapping from repeat to units/s is needed, not {runs!r}")
+        _fail(f"{where}.runs", f"a mapping from repeat to units/s is needed, not {runs!r:.80}")
     for repeat, speed in runs.items():
         _figure(f"{where}.runs.{repeat}", speed)
     levels = (result, series, common)
@@ -182,7 +184,7 @@ def _check_result(where: str, result: Any, series: Any, common: Any) -> None:
 
 def _check_series(name: str, series: Any, common: Mapping[str, Any]) -> List[str]:
     """Check one series; return the places that an erratum can name in it."""
-    where = f"{name}: series {series.get('id') if isinstance(series, Mapping) else series!r}"
+    where = f"{name}: series {series.get('id') if isinstance(series, Mapping) else series!r:.80}"
     _mapping(where, series, _SERIES, ("id", "results"))
     for topology, result in series["results"].items():
         try:
@@ -200,7 +202,7 @@ def check_document(document: Any, name: str = "document") -> None:
     """
     _mapping(name, document, _PARTS, ("schema", "source", "method", "series"))
     if document["schema"] != 1:
-        _fail(f"{name}.schema", f"{document['schema']!r}: this reads schema 1")
+        _fail(f"{name}.schema", f"{document['schema']!r:.80}: this reads schema 1")
     _mapping(f"{name}.source", document["source"], SOURCE, ("kind", "repository", "path"))
     _mapping(f"{name}.method", document["method"], METHOD, ("statistic", "text"))
     common = _mapping(f"{name}.common", document.get("common") or {}, {**CONDITIONS, **PLACE})
@@ -208,13 +210,13 @@ def check_document(document: Any, name: str = "document") -> None:
     for series in _list(f"{name}.series", document["series"]):
         for place in _check_series(name, series, common):
             if place in places:
-                _fail(f"{name}.series", f"{place!r} twice: give each series its own id")
+                _fail(f"{name}.series", f"{place!r:.80} twice: give each series its own id")
             places.append(place)
     for index, erratum in enumerate(_list(f"{name}.errata", document.get("errata"))):
         _mapping(f"{name}.errata[{index}]", erratum, _ERRATUM, ("kind", "where", "what"))
         for place in erratum["where"]:
             if place not in places:
-                _fail(f"{name}.errata[{index}].where", f"no series or result {place!r}")
+                _fail(f"{name}.errata[{index}].where", f"no series or result {place!r:.80}")
 
 
 def _row(name: str, series: Mapping[str, Any], topology: str, common: Mapping[str, Any]) -> Row:

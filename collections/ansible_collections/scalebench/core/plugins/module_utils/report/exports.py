@@ -10,8 +10,7 @@ from typing import Dict, List, Sequence
 
 from ..comparison.gate_outcomes import VERDICTS
 from ..comparison.gate_text import rule_verdict
-from ..layout.metrics import Sample, metric
-from ..layout.plain_text import csv_value
+from ..layout.plain_text import Sample, csv_value, metric
 from ..records.cells import cell_key
 from ..records.results import MeasuredCell, Results
 from ..results.provenance import unix_seconds

@@ -1,8 +1,8 @@
-"""The sections that only some reports have: training time, searches, packing, telemetry …"""
+"""The sections that only some reports have: training time, drift, searches, packing …"""
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from ..acceptance.acceptance_text import acceptance_sections
 from ..comparison import across_text
@@ -10,7 +10,7 @@ from ..comparison.bisect import bisect_sections
 from ..comparison.comparison_text import comparison_sections
 from ..comparison.gate_text import gate_sections
 from ..comparison.treatments_text import treatment_sections
-from ..layout.groups import machines, named_cells
+from ..layout.groups import machines
 from ..layout.sections import Section, quote, section, table, unquoted
 from ..preflight.verdict import to_mend
 from ..published import text as published_text
@@ -20,10 +20,9 @@ from ..records.results import MeasuredCell, Repeat, Results
 from ..results.cells import with_speed
 from ..stats.statistics import median
 from .collectives_text import collective_sections
-from .drift_text import drift_sections
 from .step_text import step_sections
 from .strong_text import strong_sections
-from .waits_text import waits_sections
+from .telemetry_text import telemetry_sections, waits_sections
 
 __all__ = ["after_sections", "before_sections", "training_times"]
 
@@ -128,6 +127,28 @@ def _preflight(results: Results) -> List[Section]:
     return [section("preflight", "Preflight", sentences, tables)]
 
 
+def _drift(results: Results) -> List[Section]:
+    found = results.get("drift")
+    if not found:
+        return []
+    about = (
+        "Change of the throughput from the first repeat to the last (Theil and Sen), with its"
+        f" interval of {found['level']:.0%}; Kendall's test for a trend, with at most"
+        f" {1 - found['level']:.0%} false alarms in the whole campaign where repeats are"
+        f" independent. It takes {found['least']} repeats of a cell."
+    )
+    tables = [table("Cells", [_drift_row(cell) for cell in found["cells"]])]
+    return [section("drift", "Drift", [about], tables)]
+
+
+def _drift_row(cell: Mapping[str, Any]) -> Mapping[str, Any]:
+    decided = cell["change"] is not None
+    verdict = {True: "drifts", False: "no drift shown", None: "too few repeats"}[cell["drifts"]]
+    figures = (cell[key] * 100 if decided else None for key in ("change", "low", "high"))
+    names = ("change %", "from %", "to %")
+    return {"cell": cell["cell"], "repeats": cell["n"], **dict(zip(names, figures)), "": verdict}
+
+
 def _searches(results: Results) -> List[Section]:
     notes = [
         {
@@ -194,61 +215,6 @@ def _packing(results: Results) -> List[Section]:
     return [section("packing", "Packing", notes=[{"title": "", "lines": lines}])]
 
 
-def _telemetry(results: Results) -> List[Section]:
-    cells = named_cells(results)
-    is_one_group = len({label for label, _ in cells}) == 1
-    machine, gpu = [], []
-    for label, cell in cells:
-        name = {"cell": cell["topology"] if is_one_group else f"{label} {cell['topology']}"}
-        known = [r["telemetry"] for r in cell["repeats"] if r["throughput"] and r["telemetry"]]
-        if known:
-            machine.append({**name, **_machine_telemetry(known)})
-        if any("gpu_utilisation" in one for one in known):
-            gpu.append({**name, **_gpu_telemetry(known)})
-    captions = (("Processors, memory and links", machine), ("GPUs", gpu))
-    tables = [table(caption, rows) for caption, rows in captions if rows]
-    about = "Measured on the nodes during the training: medians over the repeats."
-    return [section("telemetry", "Telemetry", [about], tables)] if tables else []
-
-
-def _machine_telemetry(known: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
-    links = [one["link"] for one in known if "link" in one]
-    memory = _median(known, "memory_used_mib")
-    return {
-        "CPU busy %": _whole(_median(known, "cpu_busy_share"), 100),
-        "by the repeat %": _whole(_median(known, "cpu_own_share"), 100),
-        "memory used, GiB": None if memory is None else round(memory / 1024, 1),
-        "busiest link": ", ".join(sorted({link["name"] for link in links})) or "-",
-        "MiB/s": median([link["mib_per_second"] for link in links]) if links else None,
-    }
-
-
-def _gpu_telemetry(known: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
-    memory = _median(known, "gpu_memory_used_mib")
-    throttled: Dict[str, float] = {}
-    for one in known:
-        for reason, share in one.get("gpu_throttle", {}).items():
-            throttled[reason] = max(share, throttled.get(reason, 0.0))
-    greatest = max(throttled, key=lambda reason: throttled[reason], default="")
-    return {
-        "GPU %": _whole(_median(known, "gpu_utilisation")),
-        "memory, GiB": None if memory is None else round(memory / 1024, 1),
-        "W": _whole(_median(known, "gpu_power_w")),
-        "SM MHz": _whole(_median(known, "gpu_sm_clock_mhz")),
-        "°C": _whole(_median(known, "gpu_temperature_c")),
-        "clock held back": f"{greatest} {throttled[greatest]:.0%}" if greatest else "no",
-    }
-
-
-def _median(known: Sequence[Mapping[str, Any]], key: str) -> Optional[float]:
-    values = [one[key] for one in known if key in one]
-    return median(values) if values else None
-
-
-def _whole(value: Optional[float], factor: float = 1) -> Optional[int]:
-    return None if value is None else round(value * factor)
-
-
 Builder = Callable[[Results], List[Section]]
 # In the order of the report; each returns nothing where the results have nothing for it.
 _BEFORE: Tuple[Builder, ...] = (
@@ -266,9 +232,9 @@ _AFTER: Tuple[Builder, ...] = (
     collective_sections,
     strong_sections,
     step_sections,
-    drift_sections,
+    _drift,
     waits_sections,
     _searches,
     _packing,
-    _telemetry,
+    telemetry_sections,
 )

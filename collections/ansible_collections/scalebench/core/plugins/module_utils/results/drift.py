@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Dict, List, Optional, Sequence
 
 from ..records.cells import cell_key
-from ..records.load_time import ended_at
 from ..records.results import MeasuredCell
+from ..running.elapsed import ended_at
 from ..stats.drift import LEAST, LEVEL, Drift, drift
 from ..stats.log_ratio import holm
 from .cells import deciding_speeds

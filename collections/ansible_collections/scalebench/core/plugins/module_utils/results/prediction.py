@@ -13,8 +13,8 @@ from ..records.results import (
     PredictionGroup,
     Predictions,
 )
+from ..stats.distributions import t_quantile
 from ..stats.statistics import mean, median
-from ..stats.student_t import quantile
 from ..topology import parse_topology, world_size
 from .collectives import all_reduce_times, variant
 from .ring_law import FEWEST_SIZES, Times, ring_law
@@ -243,7 +243,7 @@ def _row(
     if name in group.times:
         row["error"] = median(group.times[name]) / seconds - 1
     if step.freedom:
-        reach = quantile((1 + LEVEL) / 2, step.freedom) * math.sqrt(step.variance)
+        reach = t_quantile((1 + LEVEL) / 2, step.freedom) * math.sqrt(step.variance)
         row["step_low"], row["step_high"] = max(seconds - reach, 0.0), seconds + reach
     return row
 

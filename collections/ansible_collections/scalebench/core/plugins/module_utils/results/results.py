@@ -23,7 +23,7 @@ from .strong_scaling import strong_scaling
 
 __all__ = ["SCHEMA", "build_results", "only_facts"]
 
-SCHEMA = 2
+SCHEMA = 3
 Attempts = Mapping[str, Sequence[RunRecord]]
 
 
