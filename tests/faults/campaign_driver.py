@@ -205,7 +205,7 @@ def _plan(campaign: Campaign, name: str) -> Result:
             "session": name,
             "retry": campaign.retry,
             "requeue": campaign.requeue,
-            "memory_mib": 1,
+            "memory_mib": dict.fromkeys(campaign.nodes, 1),
             "nodes": campaign.nodes,
         },
     ).run()

@@ -84,7 +84,7 @@ def test_a_node_that_is_lost_costs_only_what_needs_it(cluster, sshd2, monkeypatc
     assert "node2: lost at 20" in out
     report = (cluster.results / "lost/report.md").read_text()
     assert "node2: lost at 20" in report
-    wait_until(lambda: cluster.running() == [], 20)
+    wait_until(lambda: cluster.running() == [], 60)
 
     # A node that is unreachable from the start is refused before anything runs.
     refused = cluster.bench(campaign="lost", **options)
@@ -132,7 +132,7 @@ def test_a_node_that_answers_no_more_is_given_up_by_the_controller(cluster):
         assert record["nodes"]["node2"]["reason"] == reason
     finally:
         os.kill(supervisor, signal.SIGCONT)
-    wait_until(lambda: cluster.running() == [], 20)
+    wait_until(lambda: cluster.running() == [], 60)
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ def test_ranks_end_with_their_ansible_playbook(cluster, tmp_path):
     playbook = cluster.start_bench("placed-killed", **benchmarks_with(tmp_path, 300))
     wait_until(lambda: sum(RANKS in line for line in cluster.running()) >= 4 + 1)
     interrupt(playbook, signal.SIGKILL)
-    wait_until(lambda: cluster.running() == [], 20)
+    wait_until(lambda: cluster.running() == [], 60)
     assert cluster.records("placed-killed") == {}
 
 

@@ -72,6 +72,12 @@ def test_an_inventory_gives_options_and_the_command_line_stands_over_it(plan):
             "variable repeats differs between the nodes: node1 has 3, node2 has 5",
         ),
         (
+            {"batch_size_per_device": "max", "topology": "2n1g"},
+            {"node1": {"cell_memory_mib": 4096}, "node2": {}},
+            "without one the kernel would kill processes when the machine's memory is exhausted"
+            " (node2 without one)",
+        ),
+        (
             {"campaign_benchmarks_dir": str(TOY), "sequence_length": "abc"},
             {"node1": {}},
             "variable sequence_length=abc: 'abc' is not a whole number (sequence_length is a"

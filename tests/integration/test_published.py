@@ -221,7 +221,7 @@ def commands_in_containers():
 
 def test_ranks_run_in_the_containers_of_both_nodes(prepared, published):
     started = start(prepared, published, 0)
-    texts = {name: process.communicate(timeout=120)[0] for name, process in started.items()}
+    texts = {name: process.communicate(timeout=400)[0] for name, process in started.items()}
     assert [process.returncode for process in started.values()] == [0, 0], texts
     printed = sorted(line for line in texts["node1"].splitlines() if line.startswith("rank"))
     assert printed == [
@@ -235,4 +235,4 @@ def test_ranks_run_in_the_containers_of_both_nodes(prepared, published):
         traces = sorted(path.name for path in (published[0] / name).glob("nccl.*"))
         assert traces == [f"nccl.{name}.{rank}.log" for rank in ranks]
         assert transports_in(str(published[0] / name)) == ["NET/IB"]
-    wait_until(lambda: not commands_in_containers(), 20)
+    wait_until(lambda: not commands_in_containers(), 60)

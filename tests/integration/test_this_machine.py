@@ -131,7 +131,7 @@ def test_the_run_ends_with_a_killed_controller(machine):
     process = start(machine, campaign="killed", iterations=100000)
     wait_until(machine.running)
     os.kill(process.pid, signal.SIGKILL)
-    wait_until(lambda: not machine.running(), patience=20)
+    wait_until(lambda: not machine.running(), patience=60)
     process.wait()
 
 

@@ -13,8 +13,8 @@ def seconds(work, *arguments):
 def check_proportion(work, short, long, times=9):
     """Check that the long one takes less than so many times as long as the short one.
 
-    The fastest of three calls counts, of each: others on the machine only add to it. What is
-    decided by fewer calls of the long one has no more.
+    The fastest of some calls counts, of each: others on the machine only add to it. What is decided
+    by fewer calls of the long one has no more.
 
     :param short: the arguments, as is ``long``.
     """
@@ -23,7 +23,7 @@ def check_proportion(work, short, long, times=9):
     if took < beside:
         return
     limit = times * min(seconds(work, *short) for _ in range(3)) + beside
-    for _ in range(2):
+    for _ in range(9):
         if took >= limit:
             took = min(took, seconds(work, *long))
     assert took < limit, f"{took:.3f} s, and {limit:.3f} s would be in proportion"

@@ -7,7 +7,9 @@ a program in a fork of a process that has imported it; `run` begins from nothing
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
+import itertools
 import json
 import os
 import socket
@@ -27,11 +29,20 @@ LONG = pytest.mark.skipif(
 )
 
 
+# Between those of local_nodes.py and those that Linux gives to connections, which could be given
+# away before a program listens there. Another process of tests begins elsewhere.
+_PORTS = range(22200, 28900)
+_NEXT = itertools.count(os.getpid() * 101)
+
+
 def free_port(address: str) -> int:
-    """Return a port that nothing on this machine listens on at an address."""
-    with socket.socket() as probe:
-        probe.bind((address, 0))
-        return int(probe.getsockname()[1])
+    """Return a port that nothing on this machine listens on at an address; each time another."""
+    for number in itertools.islice(_NEXT, len(_PORTS)):
+        port = _PORTS[number % len(_PORTS)]
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind((address, port))
+            return port
+    raise RuntimeError(f"no port from {_PORTS[0]} to {_PORTS[-1]} is free at {address}")
 
 
 @functools.cache

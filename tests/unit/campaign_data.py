@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -53,3 +55,10 @@ def node(number: int, *, gpus: int = 0, machine: str = "", **more: Any) -> dict[
 def cluster(count: int, **more: Any) -> dict[str, dict[str, Any]]:
     """Return ``count`` nodes, node1 first."""
     return {f"node{number}": node(number, **more) for number in range(1, count + 1)}
+
+
+def planned(
+    nodes: dict[str, Any] | None = None, known: dict[str, Any] | None = None, **options: Any
+) -> dict[str, Any]:
+    """Return a plan by some options, of our benchmarks on four nodes where nothing else is said."""
+    return plan.build(known or benchmarks(), parse_options(options), nodes or cluster(4))

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.scalebench.core.plugins.module_utils.records import factors
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from torch_trainers import python  # noqa: F401 (a fixture)
 
 
@@ -18,8 +18,10 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
 # As Ansible reads it: a text without templates.
 _Loader.add_constructor("!unsafe", _Loader.construct_yaml_str)
 yaml.SafeLoader = _Loader
-# How long an example takes depends on what else the machine does.
-settings.register_profile("any_machine", deadline=None)
+# How long an example takes, and to think of it, depends on what else the machine does.
+settings.register_profile(
+    "any_machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("any_machine")
 # Cycles would be looked for in what nine thousand tests consist of, again and again.
 gc.set_threshold(100_000, 50, 100)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.facts import facts
 from ansible_collections.scalebench.core.plugins.module_utils.node import claim, durable
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
@@ -339,6 +340,14 @@ def test_a_log_that_is_no_longer_good_says_how_to_run_its_repeat_again(tmp_path)
     assert logs[3] not in unmatched
     shown = " ".join(terminal_table(measured.results).split())
     assert f"{logs[3].removesuffix('.log')}.run.json: left out: it cannot be read" in shown
+
+
+def test_for_an_error_of_ours_no_record_is_to_be_removed(tmp_path, monkeypatch):
+    folder = write_campaign(tmp_path / "mine", {"1n1g": 24.0}, repeats=1)
+    monkeypatch.setattr(facts, "within_run", lambda _values: {}["gone"])
+    (run,) = read_campaign(folder, "auto", {}).runs
+    assert "please report KeyError('gone') at unit/test_campaign_files.py:" in run["reason"]
+    assert "remove" not in run["reason"]
 
 
 def test_a_log_without_a_record_is_renamed(tmp_path):

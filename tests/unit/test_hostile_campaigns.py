@@ -1,6 +1,6 @@
 """Damaged files of a campaign: each costs only itself, and is named.
 
-``SCALEBENCH_FUZZ=10000`` damages that many files, ``SCALEBENCH_FUZZ_SEED=1`` others; a few dozen by
+``SCALEBENCH_FUZZ=10000`` damages that many files, ``SCALEBENCH_FUZZ_SEED=1`` others; 160 by
 default. A test ends after all its damages, with the first that each cause made fail.
 """
 

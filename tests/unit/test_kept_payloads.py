@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from ansible import constants
 from ansible_collections.scalebench.core.plugins.module_utils.node import durable
-from ansible_collections.scalebench.core.plugins.plugin_utils import kept_payloads
-from ansible_collections.scalebench.core.plugins.plugin_utils.kept_payloads import KeptPayloads
+from ansible_collections.scalebench.core.plugins.plugin_utils import module_payload
+from ansible_collections.scalebench.core.plugins.plugin_utils.module_payload import KeptPayloads
 
 ROOT = Path(__file__).resolve().parents[2]
 PING = "ansible.modules.ping-ZIP_DEFLATED-none"
@@ -112,7 +112,7 @@ def test_module_utils_of_the_users_are_in_no_payload_that_is_kept(tmp_path, stat
 def test_a_change_of_a_module_makes_another_folder_and_the_unused_go(tmp_path, state, monkeypatch):
     project = tmp_path / "project"
     (project / "library").mkdir(parents=True)
-    monkeypatch.setattr(kept_payloads, "PROJECT", project)
+    monkeypatch.setattr(module_payload, "PROJECT", project)
     folders = []
     # What was built by code that was changed meanwhile is of neither.
     begun = KeptPayloads(state)
@@ -140,8 +140,8 @@ def test_python_keeps_the_bytecode_of_what_ansible_imports(tmp_path):
         "import sys\n"
         "from ansible.plugins.loader import init_plugin_loader\n"
         f"init_plugin_loader([{str(ROOT / 'collections')!r}])\n"
-        "from ansible_collections.scalebench.core.plugins.module_utils.stats import chi_square\n"
-        "print(chi_square.__cached__)\n"
+        "from ansible_collections.scalebench.core.plugins.module_utils.stats import distributions\n"
+        "print(distributions.__cached__)\n"
     )
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -58,7 +58,9 @@ def test_a_file_gets_no_status_line_to_redraw_whatever_the_environment_says(monk
     monkeypatch.setattr(sys, "stdout", output := io.StringIO())
     printer = live.LivePrinter(lambda: "status", threading.RLock())
     printer.start()
-    time.sleep(0.05)
+    end = time.monotonic() + 60
+    while "status" not in output.getvalue() and time.monotonic() < end:
+        time.sleep(0.01)
     printer.stop()
     assert "status" in output.getvalue() and "\x1b[2K" not in output.getvalue()
 

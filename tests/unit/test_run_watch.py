@@ -145,13 +145,15 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.run_watch import R
 connection = None
 try:
     with RunWatch(0, None):
-        connection = subprocess.Popen(["sleep", "2"])
+        connection = subprocess.Popen(["sleep", sys.argv[2]])
         raise TimeoutError if sys.argv[1] == "timeout" else AnsibleConnectionFailure("")
 except (AnsibleConnectionFailure, TimeoutError):
     print(connection.wait())
 """
 
 
-@pytest.mark.parametrize(("error", "status"), [("timeout", "-15"), ("lost", "0")])
-def test_a_time_limit_of_the_task_ends_the_connection_and_with_it_the_run(error, status):
-    assert lines_of(INTERRUPTED, error) == [status]
+@pytest.mark.parametrize(
+    ("error", "seconds", "status"), [("timeout", "60", "-15"), ("lost", "2", "0")]
+)
+def test_a_time_limit_of_the_task_ends_the_connection_and_with_it_the_run(error, seconds, status):
+    assert lines_of(INTERRUPTED, error, seconds) == [status]

@@ -3,7 +3,7 @@
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
-from ansible_collections.scalebench.core.plugins.plugin_utils.variant_files import (
+from ansible_collections.scalebench.core.plugins.plugin_utils.given_options import (
     with_given_variants,
 )
 from campaign_data import benchmarks, cluster

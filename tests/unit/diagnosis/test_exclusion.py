@@ -65,9 +65,9 @@ def test_the_pattern_leaves_out_what_was_named_in_each_form(tmp_path):
     file = tmp_path / "diagnosis.json"
     file.write_text(json.dumps({"suspects": suspects(("node", "node3"))}))
     assert pattern("") == pattern([]) == "nodes"
-    assert pattern("node3, rack2") == pattern(["node3", "rack2"]) == "nodes:!node3:!rack2"
-    assert pattern("node[12]") == pattern("node[12],node1") == "nodes:!node1:!node2"
-    assert pattern(f"node1,{file}") == "nodes:!node1:!node3"
+    assert pattern("node3, rack2") == pattern(["node3", "rack2"]) == "nodes,!node3,!rack2"
+    assert pattern("node[12]") == pattern("node[12],node1") == "nodes,!node1,!node2"
+    assert pattern(f"node1,{file}") == "nodes,!node1,!node3"
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_leaving_out_all_nodes_is_refused(words):
 
 def test_nodes_that_the_carrier_adds_later_are_not_missed():
     groups = {"all": [], "nodes": []}
-    assert LookupModule().run(["all"], {"groups": groups}) == ["nodes:!all"]
+    assert LookupModule().run(["all"], {"groups": groups}) == ["nodes,!all"]
 
 
 def test_a_misspelt_name_is_refused():

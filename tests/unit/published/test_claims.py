@@ -134,6 +134,7 @@ def change(path, value):
         (("schema",), "1", "x.schema: '1': this reads schema 1"),
         (("author",), "me", "unknown key 'author'; known: schema, title"),
         (("claims",), [], "x.claims: a list of claims is needed"),
+        (("claims", 0), "x" * 5000, r"x.claims\[0\]: a mapping is needed, not 'x{79}$"),
         (("claims", 0), "one", r"x.claims\[0\]: a mapping is needed, not 'one'"),
         (("claims", 0, "id"), None, r"claims\[0\]: id is missing"),
         (("claims", 1, "id"), "one", "a claim above it has the same id"),

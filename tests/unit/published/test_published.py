@@ -167,6 +167,7 @@ def change(path, value):
             "x.common.precision: 'fp8' is not one of fp32, tf32, amp, fp16, bf16",
         ),
         (("common", "xla"), "no", "'no' is not of type bool"),
+        (("common", "xla"), "x" * 5000, "'x{79} is not of type bool"),
         (
             ("common", "framework"),
             ...,
