@@ -8,9 +8,10 @@ module: system_changes
 short_description: Record what provisioning changes on a server, and undo it
 description:
   - V(begun) reads the system before roles change it, V(recorded) afterwards, and adds the
-    differences to C(changes.json) in O(directory). Files of C(/etc), C(/usr/share/keyrings) and
-    C(/usr/local/bin), packages, holds, active services, kernel parameters that changed files of
-    sysctl set, and members of groups count. Copies of the files that changed are kept.
+    differences to C(changes.json) in O(directory). Files of C(/etc), C(/usr/share/keyrings),
+    C(/usr/local/bin) and C(/usr/local/sbin), packages, holds, active services, kernel parameters
+    that changed files of sysctl set, and members of groups count. Copies of the files that changed
+    are kept.
   - What anybody changes on the server between the two counts as provisioning's, but for packages
     that programs other than apt-get installed, by C(/var/log/apt/history.log), and kernels. A
     V(begun) without V(recorded), of a run that was cut off, is continued within an hour, and
