@@ -203,10 +203,15 @@ def synchronise(place: Place, device: torch.device) -> None:
 
 
 def leave(place: Place) -> None:
-    """Disconnect from the other ranks once all are done."""
+    """Disconnect from the other ranks once all are done.
+
+    Gloo's group is left to the end of the process: DDP is freed with Python's lock held, and if it
+    is the last to hold the group it then waits for Gloo's threads, which may wait for that lock
+    (https://github.com/pytorch/pytorch/issues/56297).
+    """
     if place.world_size > 1:
         dist.barrier()
-    if dist.is_initialized():
+    if dist.is_initialized() and dist.get_backend() != "gloo":
         dist.destroy_process_group()
 
 
