@@ -17,6 +17,7 @@ from collectives.operations import TorchDistributed
 from collectives.rounds import Pair, rounds
 from common import pytorch_ranks as ranks
 from common.job import begin_job
+from common.pytorch_eager import leave_out_compiler
 from common.ranks import Place
 from common.report_lines import StoppedError, end_line, measured_line, put
 
@@ -29,6 +30,7 @@ def measure(options: Namespace) -> None:
 
     :raises StoppedError: a transfer brought other bytes, or there is no device.
     """
+    leave_out_compiler()
     job = TorchDistributed(options)
     place, device = job.place, job.device
     facts = ranks.gather(place, place.facts())

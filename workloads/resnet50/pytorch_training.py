@@ -18,6 +18,7 @@ from torch.nn.utils import skip_init
 
 from common import pytorch_ranks as ranks
 from common.job import begin_job, end_job, run_iterations
+from common.pytorch_eager import leave_out_compiler
 from common.pytorch_waits import PytorchWaits
 from common.ranks import Place, keep_freed_memory
 from common.report_lines import StoppedError, iteration_line
@@ -320,6 +321,8 @@ def train(
     :param target: the training with evaluations of the images `evaluated`; None without.
     :raises StoppedError: on a loss that is not finite, or ranks whose weights differ.
     """
+    if not options.compile:
+        leave_out_compiler()
     place = ranks.find_place()
     settings = choose_settings(options, place)
     device, layout = settings.device, settings.layout

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import torch
 from torch import nn
-from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn import functional
 
 WEIGHT_DEVIATION = 0.02  # Radford et al. 2019 (GPT-2); Devlin et al. 2018 (BERT)
@@ -149,7 +148,10 @@ def initialise(model: nn.Module, seed: int, output_share: float = 1.0) -> int:
         whole = torch.empty(weight.shape, device=weight.device)
         whole.normal_(0, WEIGHT_DEVIATION * share, generator=chance)
         drawn += int(whole.view(torch.int32).sum(dtype=torch.int64))
-        if isinstance(weight, DTensor):
+        if hasattr(weight, "device_mesh"):
+            # Its import takes longer than PyTorch's own.
+            from torch.distributed.tensor import distribute_tensor  # noqa: PLC0415
+
             whole = distribute_tensor(
                 whole, weight.device_mesh, weight.placements, src_data_rank=None
             )

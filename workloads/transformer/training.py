@@ -14,13 +14,13 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 from common import pytorch_peak
 from common import pytorch_ranks as ranks
 from common.figures import FirstStep, TimedLine, figures
 from common.job import begin_job, end_job, job_facts, run_iterations
+from common.pytorch_eager import leave_out_compiler
 from common.pytorch_waits import PytorchWaits
 from common.ranks import Place, keep_freed_memory
 from common.report_lines import StoppedError, iteration_line
@@ -68,6 +68,8 @@ def train(options: Namespace, workload: Workload, first_step: FirstStep) -> None
     :raises StoppedError: on a loss that is not finite, or ranks whose weights differ.
     """
     first_step.end("import")
+    if not options.compile:
+        leave_out_compiler()
     place = ranks.find_place()
     device = ranks.choose_device(options.device, place)
     ranks.check_precision(options.precision, device)
@@ -175,6 +177,9 @@ def autocast_dtype(options: Namespace, device: torch.device) -> torch.dtype | No
 
 def shard(model: nn.Module, precision: str, device: torch.device) -> None:
     """Shard what the model gathers together, and the rest of it, over all ranks (FSDP2)."""
+    # Its import takes longer than PyTorch's own.
+    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard  # noqa: PLC0415
+
     if not dist.is_initialized():
         ranks.join_alone(device)
     mesh = init_device_mesh(device.type, (dist.get_world_size(),))
