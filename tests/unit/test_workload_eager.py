@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from torch_trainers import FOLDER, fork
+from torch_trainers import FOLDER, fork, run
 
 SHORT = ("--warmup=1", "--iterations=1", "--device=cpu", "--batch-size=2")
 BEGIN = "import sys\nfrom common.pytorch_eager import leave_out_compiler\n"
@@ -27,7 +27,6 @@ end_now(status)
 @pytest.mark.parametrize(
     ("trainer", "ranks", "options"),
     [
-        ("resnet50.train_pytorch", 1, ("--precision=amp",)),
         ("resnet50.train_pytorch", 2, ()),
         ("transformer.train_decoder", 1, ("--sequence-length=32",)),
         ("transformer.train_bert", 2, ("--sequence-length=32",)),
@@ -40,6 +39,17 @@ def test_a_training_without_compile_does_not_load_it(tmp_path, trainer, ranks, o
     ended = fork(program, *SHORT, *options, ranks=ranks, PYTHONPATH=str(FOLDER))
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.count("compiler False 0\n") == ranks, ended.stdout
+
+
+def test_one_rank_starts_without_what_it_does_not_need(python):
+    """Neither torch.compile nor SymPy, whose imports are longer than PyTorch's own."""
+    program = (
+        "import sys\nfrom resnet50 import train_pytorch\nprint(train_pytorch.main())\n"
+        "print([name for name in ('torch._dynamo.eval_frame', 'sympy') if name in sys.modules])\n"
+        "from common.process import end_now\nend_now(0)\n"
+    )
+    ended = run([python, "-c", program, *SHORT])
+    assert ended.stdout.splitlines()[-2:] == ["0", "[]"], ended.stderr
 
 
 @pytest.mark.parametrize(
