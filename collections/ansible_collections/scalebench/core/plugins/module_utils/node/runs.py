@@ -14,7 +14,14 @@ import time
 import zlib
 from typing import Iterator, List, Optional, Sequence, Set, TextIO, Tuple
 
-from .processes import RUN_VARIABLE, Process, end_processes, environment, processes
+from .processes import (
+    RUN_VARIABLE,
+    Process,
+    end_processes,
+    environment,
+    processes,
+    with_command,
+)
 
 __all__ = [
     "attended",
@@ -41,11 +48,12 @@ def marked(work_dir: str) -> List[Tuple[Process, str]]:
     """Return every living process that a repeat below ``work_dir`` started, with its run."""
     prefix = work_dir.rstrip("/") + "/"
     result = []
-    for process in processes():
+    for process in processes(commands=False):
         if process.alive and process.pid != os.getpid():
             run = environment(process).get(RUN_VARIABLE, "")
-            if run.startswith(prefix):
-                result.append((process, run))
+            found = with_command(process) if run.startswith(prefix) else None
+            if found:
+                result.append((found, run))
     return result
 
 
