@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from torch_trainers import FOLDER, fork, run
+from torch_trainers import FOLDER, facts, fork, run
 
 SHORT = ("--warmup=1", "--iterations=1", "--device=cpu", "--batch-size=2")
 BEGIN = "import sys\nfrom common.pytorch_eager import leave_out_compiler\n"
@@ -16,7 +16,7 @@ if "{package}" == "transformer":
     from common.figures import FirstStep
     arguments = [FirstStep()]
 status = {trainer}.main(*arguments)
-inspect.getmodule(len)
+inspect.getmodule(sys._getframe())
 # In one piece, as the ranks write to one file.
 sys.stdout.write(f"compiler {{'torch._dynamo.eval_frame' in sys.modules}} {{status}}\\n")
 from common.process import end_now
@@ -56,6 +56,8 @@ def test_one_rank_starts_without_what_it_does_not_need(python):
     "use",
     [
         "torch._dynamo.utils.dynamo_timed",
+        "__import__('torch._dynamo.decorators')",
+        "torch.compiler.disable(recursive=False)(torch.compile(lambda x: x, backend='eager'))(1)",
         "__import__('torch._dynamo.eval_frame')",
         "torch.compile(lambda x: x + 1, backend='eager')(torch.ones(1)).item()",
     ],
@@ -69,11 +71,13 @@ def test_what_needs_it_loads_it(use):
         f"print({use})\n"
         "import torch._dynamo as real\n"
         "print(real is not stand_in, torch._dynamo is real, stand_in.config is real.config)\n"
+        "modules = [real.config, real.eval_frame.config, real.utils.config, sys.meta_path[0]]\n"
+        "print(len(set(modules[:3])), 'pytorch_eager' in repr(modules[3]))\n"
         "leave_out_compiler()\nprint(torch._dynamo is real)\n",
     )
     assert ended.returncode == 0, ended.stderr
     before, _, *after = ended.stdout.splitlines()
-    assert [before, *after] == ["False", "True True True", "True"]
+    assert [before, *after] == ["False", "True True True", "1 False", "True"]
 
 
 def test_the_weights_are_those_of_a_training_that_has_it():
@@ -86,5 +90,21 @@ def test_the_weights_are_those_of_a_training_that_has_it():
         )
         for load in ("", "import torch._dynamo")
     ]
-    without, having = (end.stdout.rpartition('"weights_checksum":')[2] for end in ends)
-    assert without == having != ""
+    without, having = (facts(end.stdout, "end")["weights_checksum"] for end in ends)
+    assert without == having
+
+
+def test_a_group_of_gloo_is_not_freed_before_its_process_ends():
+    """DDP, freed with Python's lock held, would wait for threads that may wait for that lock."""
+    ended = fork(
+        "-c",
+        "import sys, torch\nfrom datetime import timedelta\n"
+        "from common import pytorch_ranks as ranks\nfrom common.process import end_now\n"
+        "place = ranks.find_place()\n"
+        "ranks.join(place, torch.device('cpu'), timedelta(seconds=60))\n"
+        "ranks.leave(place)\n"
+        "sys.stdout.write(f'left {torch.distributed.is_initialized()}\\n')\n"
+        "end_now(0)\n",
+        ranks=2,
+    )
+    assert (ended.returncode, ended.stdout) == (0, "left True\n" * 2), ended.stderr

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
 import torch
 
 COMPILER = "torch._dynamo"
+_LOADING = threading.Lock()
 
 
 class LeftOut(ModuleType):
@@ -21,14 +25,40 @@ class LeftOut(ModuleType):
         vars(self).update(own)
 
     def __getattr__(self, name: str) -> Any:
-        # What looks through all modules (inspect.getmodule) asks for such names; submodules are
-        # imported by __path__.
+        # What looks through all modules (inspect.getmodule) asks for other such names.
         if name.startswith("__") and name != "__path__":
             raise AttributeError(name)
-        if isinstance(sys.modules.get(COMPILER), LeftOut):
-            del sys.modules[COMPILER]
-            delattr(torch, COMPILER.rpartition(".")[2])
-        return getattr(importlib.import_module(self.__name__), name)
+        with _LOADING:
+            if isinstance(sys.modules.get(COMPILER), LeftOut):
+                del sys.modules[COMPILER]
+                delattr(torch, COMPILER.rpartition(".")[2])
+        value = getattr(importlib.import_module(self.__name__), name)
+        if name == "__path__":
+            sys.meta_path.insert(0, _Loaded())
+        return value
+
+
+class _Loaded(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the submodule for whose import `__path__` was asked: it is loaded with the others."""
+
+    own: Any
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if not name.startswith(f"{COMPILER}."):
+            return None
+        sys.meta_path.remove(self)
+        if name not in sys.modules:
+            return None
+        self.own = sys.modules[name].__spec__
+        return importlib.machinery.ModuleSpec(name, self)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        return sys.modules[spec.name]
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.own
 
 
 def leave_out_compiler() -> None:
@@ -41,6 +71,7 @@ def leave_out_compiler() -> None:
         return
     stand_in = LeftOut(
         COMPILER,
+        __spec__=importlib.util.find_spec(COMPILER),
         disable=_same,
         graph_break=_nothing,
         trace_rules=LeftOut(f"{COMPILER}.trace_rules", clear_lru_cache=_nothing),
@@ -50,8 +81,8 @@ def leave_out_compiler() -> None:
     setattr(torch, COMPILER.rpartition(".")[2], stand_in)
 
 
-def _same(function: Callable[..., Any], *_: Any, **__: Any) -> Callable[..., Any]:
-    return function
+def _same(fn: Callable[..., Any] | None = None, *_: Any, **__: Any) -> Callable[..., Any]:
+    return _same if fn is None else fn
 
 
 def _nothing(*_: Any, **__: Any) -> None:
