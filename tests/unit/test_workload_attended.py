@@ -111,7 +111,7 @@ def test_all_descendants_end_when_the_process_outside_does(number, tmp_path):
 
 
 SIGNALLED_AGAIN = """
-import os, signal, subprocess, sys
+import os, signal, subprocess, sys, time
 import in_container
 
 def copy(*given, **options):
@@ -120,7 +120,14 @@ def copy(*given, **options):
     for file in files:
         os.close(file)
 
+# The signal comes before the start of the command has returned.
+class Signalled(subprocess.Popen):
+    def __init__(self, *given, **options):
+        super().__init__(*given, **options)
+        time.sleep(0.5)
+
 subprocess.call = copy
+subprocess.Popen = Signalled
 sys.exit(in_container.main(["--copy", "mine:/x", "sh", "-c", "kill $PPID; cat; exit 3"]))
 """
 

@@ -25,14 +25,14 @@ def main(command):
     # The end that is to be closed; the client does not inherit it. A file is closed only once,
     # however many signals come: by then its number may be that of another.
     held = os.fdopen(writing, "wb", 0)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: held.close())
     try:
         client = subprocess.Popen(command, stdin=reading)
     except OSError as error:
         print("in_container.py:", command[0] + ":", error.strerror, file=sys.stderr)
         return 127
     os.close(reading)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: held.close())
     code = client.wait()
     if copied:
         # Without the files the training is as good; only its transport is not recorded.
