@@ -57,6 +57,7 @@ def test_one_rank_starts_without_what_it_does_not_need(python):
     [
         "torch._dynamo.utils.dynamo_timed",
         "__import__('torch._dynamo.decorators')",
+        "__import__('torch._dynamo.config')",
         "torch.compiler.disable(recursive=False)(torch.compile(lambda x: x, backend='eager'))(1)",
         "__import__('torch._dynamo.eval_frame')",
         "torch.compile(lambda x: x + 1, backend='eager')(torch.ones(1)).item()",

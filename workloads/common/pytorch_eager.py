@@ -58,7 +58,8 @@ class _Loaded(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return sys.modules[spec.name]
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self.own
+        # Not as an attribute, which torch._dynamo.config takes for an unknown option.
+        vars(module)["__spec__"] = self.own
 
 
 def leave_out_compiler() -> None:

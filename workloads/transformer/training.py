@@ -68,7 +68,8 @@ def train(options: Namespace, workload: Workload, first_step: FirstStep) -> None
     :raises StoppedError: on a loss that is not finite, or ranks whose weights differ.
     """
     first_step.end("import")
-    if not options.compile:
+    # Checkpointing and sharding load it in any case.
+    if not (options.compile or options.activation_checkpointing or options.sharding == "fsdp"):
         leave_out_compiler()
     place = ranks.find_place()
     device = ranks.choose_device(options.device, place)
