@@ -28,13 +28,14 @@ from pathlib import Path
 from typing import Any
 
 import ansible
+import jinja2
 from ansible import constants
 from ansible.executor import module_common
 from ansible.modules import ping
 from ansible_collections.scalebench.core.plugins.module_utils.node import durable
 from ansible_collections.scalebench.core.plugins.plugin_utils.plan_evidence import PROJECT
 
-__all__ = ["KeptPayloads", "prepare"]
+__all__ = ["KeptPayloads", "make_kept", "prepare", "private_folder", "remove_old"]
 
 _PARSE = "_compile_module_ast"
 # PEP 552: bytecode that is found by a hash of its source, which is not looked at.
@@ -53,7 +54,7 @@ def _named(importer, path, *rest, _read=zipimport._unmarshal_code):
     return code
 zipimport._unmarshal_code = _named
 """
-# Folders of payloads of other versions of this code that stay, for a run that needs them.
+# Folders for other versions of this code that stay, for a run that needs them.
 _MOST = 3
 # Of Ansible's own modules and those of this project, which are what the key is of.
 _KEPT = re.compile(r"ansible\.(?:modules\.\w+|legacy\.(?P<own>\w+))-ZIP_\w+-none")
@@ -145,26 +146,30 @@ class KeptPayloads:
             kept = self._kept
             if not built or not kept or kept != _folder(self._state):
                 return
-            for folder, mode in ((self._state, 0o755), (kept.parent, 0o700), (kept, 0o700)):
-                folder.mkdir(mode, exist_ok=True)
+            make_kept(kept)
             for path in built:
                 # An empty one after a power failure would end every playbook.
                 durable.sync(path)
                 _link(path, kept / path.name, durable.replace)
             durable.sync(kept)
-            others = sorted(kept.parent.iterdir(), key=lambda path: path.stat().st_mtime)
-            for old in others[: -_MOST - 1]:
-                shutil.rmtree(old, ignore_errors=True)
+            remove_old(kept)
 
 
 def _folder(state: Path) -> Path | None:
-    """Return the folder for this version of all that a payload has in it; None for no such.
-
-    What Ansible reads from it is run: it must be nobody else's. A link has all rights set.
-    """
+    """Return the folder for payloads; None where they have modules of the user's in them."""
     if any(Path(path).is_dir() for path in constants.DEFAULT_MODULE_UTILS_PATH):
         return None
-    kept = state / "payloads" / _key()
+    return private_folder(state, "payloads", "library", "collections")
+
+
+def private_folder(state: Path, kind: str, *sources: str) -> Path | None:
+    """Return the folder for what is made of this version of Ansible and sources; None for no such.
+
+    What Ansible reads from it is run: it must be nobody else's. A link has all rights set.
+
+    :param sources: folders of the project.
+    """
+    kept = state / kind / _key(sources)
     for folder in (state, kept.parent, kept):
         with contextlib.suppress(FileNotFoundError):
             found = folder.lstat()
@@ -174,11 +179,31 @@ def _folder(state: Path) -> Path | None:
     return kept
 
 
-def _key() -> str:
+def make_kept(kept: Path) -> None:
+    """Make a private folder, for this account alone.
+
+    :raises OSError: it cannot be made.
+    """
+    for folder, mode in ((kept.parent.parent, 0o755), (kept.parent, 0o700), (kept, 0o700)):
+        folder.mkdir(mode, exist_ok=True)
+
+
+def remove_old(kept: Path) -> None:
+    """Remove the folders beside a private one that were not used for longest.
+
+    :raises OSError: they cannot be listed.
+    """
+    others = sorted(kept.parent.iterdir(), key=lambda path: path.stat().st_mtime)
+    for old in others[: -_MOST - 1]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _key(sources: tuple[str, ...]) -> str:
     digest = hashlib.sha256()
-    for part in (ansible.__version__, ansible.__file__, sys.version, str(PROJECT)):
+    versions = (ansible.__version__, jinja2.__version__, sys.version)
+    for part in (*versions, ansible.__file__, str(PROJECT)):
         digest.update(f"{part}\0".encode())
-    for folder in ("library", "collections"):
+    for folder in sources:
         for path in sorted((PROJECT / folder).rglob("*.py")):
             digest.update(f"{path}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]

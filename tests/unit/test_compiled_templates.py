@@ -1,0 +1,256 @@
+"""What Ansible compiles of templates, once, and what of it is kept on the disk."""
+
+import multiprocessing
+import os
+from pathlib import Path
+
+import pytest
+from ansible import constants
+from ansible._internal._datatag._tags import Origin, VaultedValue
+from ansible._internal._templating._jinja_bits import AnsibleEnvironment
+from ansible.errors import AnsibleError
+from ansible.template import Templar, trust_as_template
+from ansible_collections.scalebench.core.plugins.plugin_utils import (
+    compiled_templates,
+    module_payload,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.compiled_templates import (
+    CompiledTemplates,
+)
+from jinja2 import TemplateSyntaxError, nodes
+
+VARIABLES = {"word": "node1", "number": 3, "path": r"a\1b"}
+TEXTS = [
+    "{{ word | upper }} of {{ number }}",
+    "[[ word ]] {{ word }}",
+    "'{{ word }}' == word",
+    "{{ number in [1, 3] and word is match('node') }}",
+    r"{{ path | regex_replace('a(.)', 'x\\1') }}" + "\n\n",
+    "{% for one in range(number) %}\n{{ one }}\n{% endfor %}",
+    "{{ lookup('vars', 'word') }}",
+]
+# Ansible cuts the header off, and with it the place where the rest was written.
+HEADER = "#jinja2: variable_start_string:'[[', variable_end_string:']]'\n[[ word ]] {{ word }}"
+CONDITIONS = [
+    "'{{ word }}' == word",
+    "number == 3",
+    r"path is search('\\\\1')",
+    "word is defined and not number",
+]
+WRONG = ["{{ word", "{{ word | no_such_filter }}", "{{ unknown }}", "{{ number / 0 }}"]
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path, monkeypatch):
+    """Make a project of its own, with a role, whose templates are kept."""
+    for module in (compiled_templates, module_payload):
+        monkeypatch.setattr(module, "PROJECT", tmp_path)
+    (tmp_path / "roles").mkdir()
+    (tmp_path / "roles/main.yml").write_text("# of a role\n")
+    monkeypatch.setattr(AnsibleEnvironment, "compile", AnsibleEnvironment.compile)
+    method = AnsibleEnvironment.compile_expression
+    monkeypatch.setattr(AnsibleEnvironment, "compile_expression", method)
+    return tmp_path
+
+
+@pytest.fixture
+def begin(project, monkeypatch):
+    """Return what begins another playbook, as a process of its own would."""
+    methods = AnsibleEnvironment.compile, AnsibleEnvironment.compile_expression
+    original = AnsibleEnvironment._compile
+    counted = []
+
+    def counting(self, source, filename):
+        counted.append(source)
+        return original(self, source, filename)
+
+    monkeypatch.setattr(AnsibleEnvironment, "_compile", counting)
+
+    def begun():
+        AnsibleEnvironment.compile, AnsibleEnvironment.compile_expression = methods
+        folder = project / f"tmp{len(list(project.glob('tmp*')))}"
+        folder.mkdir()
+        monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(folder))
+        counted.clear()
+        templates = CompiledTemplates(project / "state")
+        templates.use()
+        return templates, counted
+
+    return begun
+
+
+def of(file, text):
+    return Origin(path=str(file), line_num=1, col_num=1).tag(trust_as_template(text))
+
+
+def answers(project, *more):
+    """Return what all texts and conditions give, or the error that they end with."""
+    templar = Templar(variables=VARIABLES)
+
+    def answer(asked, text, **options):
+        try:
+            return asked(of(project / "roles/main.yml", text), **options)
+        except AnsibleError as error:
+            return str(error)
+
+    found = [answer(templar.evaluate_conditional, condition) for condition in CONDITIONS]
+    for escape in (True, False):
+        for text in (*TEXTS, *WRONG, *more):
+            found.append(answer(templar.template, text, escape_backslashes=escape))
+    return found
+
+
+def kept(project):
+    return b"".join(path.read_bytes() for path in project.glob("state/templates/*/compiled"))
+
+
+def test_what_was_compiled_once_gives_the_same_and_is_not_compiled_again(project, begin):
+    expected = answers(project)
+    with_header = answers(project, HEADER)
+    assert "NODE1 of 3" in expected and "node1 {{ word }}" in with_header
+    assert any("no_such_filter" in str(one) for one in expected)
+    templates, compiled = begin()
+    assert answers(project, HEADER) == with_header and compiled
+    compiled.clear()
+    assert answers(project, HEADER) == with_header and not compiled
+    templates.keep()
+    more = "{{ number * 7 }}"
+    templates, compiled = begin()
+    assert answers(project, more)[-1] == 21 and len(compiled) == 2
+    templates.keep()
+    templates, compiled = begin()
+    assert answers(project) == expected and answers(project, more)[-1] == 21 and not compiled
+    (file,) = project.glob("state/templates/*/compiled")
+    written = file.stat()
+    templates.keep()
+    assert file.stat() == written
+
+
+def test_what_a_forked_process_compiles_is_kept(project, begin):
+    templates, _ = begin()
+    forked = multiprocessing.get_context("fork").Process(target=answers, args=(project,))
+    forked.start()
+    forked.join()
+    assert forked.exitcode == 0
+    templates.keep()
+    _, compiled = begin()
+    assert answers(project) and not compiled
+
+
+def test_the_end_of_what_an_ended_process_wrote_costs_only_itself(project, begin):
+    templates, _ = begin()
+    answers(project)
+    (file,) = Path(constants.DEFAULT_LOCAL_TMP, "templates").iterdir()
+    file.write_bytes(file.read_bytes()[:-5])
+    (file.parent / "other").write_bytes(b"")
+    templates.keep()
+    _, compiled = begin()
+    assert answers(project) and len(compiled) == 1
+
+
+@pytest.mark.parametrize("damage", [lambda all_of: all_of[:-1], lambda all_of: all_of[:-1] + b"?"])
+def test_a_file_that_is_not_whole_is_not_read_and_written_anew(project, begin, damage):
+    templates, _ = begin()
+    expected = answers(project)
+    templates.keep()
+    (file,) = project.glob("state/templates/*/compiled")
+    whole = file.read_bytes()
+    file.write_bytes(damage(whole))
+    templates, compiled = begin()
+    assert answers(project) == expected and compiled
+    templates.keep()
+    assert len(file.read_bytes()) == len(whole)
+
+
+def test_nothing_is_kept_that_could_be_a_secret(project, begin):
+    (project / "roles/vault.yml").write_text("$ANSIBLE_VAULT;1.1;AES256\n00\n")
+    (project / "inventory").mkdir()
+    (project / "roles_of_others").mkdir()
+    for name in ("inventory/hosts.yml", "roles_of_others/main.yml"):
+        (project / name).touch()
+    templates, _ = begin()
+    templar = Templar(variables=VARIABLES)
+    secrets = [
+        of(project / "inventory/hosts.yml", "{{ word }}secret"),
+        of(project / "roles_of_others/main.yml", "{{ word }}secret"),
+        of(project / "roles/vault.yml", "{{ word }}secret2"),
+        of(project / "roles/lost.yml", "{{ word }}secret3"),
+        VaultedValue(ciphertext="x").tag(of(project / "roles/main.yml", "{{ word }}secret4")),
+        trust_as_template("{{ word }}secret5"),
+        of(project / "roles/main.yml", "{{ word }}open"),
+    ]
+    assert all(templar.template(one).startswith("node1") for one in secrets)
+    templates.keep()
+    assert b"open" in kept(project) and b"secret" not in kept(project)
+
+
+def test_another_version_of_ansible_core_compiles_as_it_does(project, begin, monkeypatch):
+    compile_template = AnsibleEnvironment.compile
+    with monkeypatch.context() as other:
+        other.delattr(AnsibleEnvironment, "_debuggable_template_source")
+        begin()
+        assert AnsibleEnvironment.compile is compile_template
+    # That debugs templates, whose code then has the text in it, or folds constants.
+    with monkeypatch.context() as other:
+        other.setattr(AnsibleEnvironment, "_debuggable_template_source", True)
+        begin()
+        assert AnsibleEnvironment.compile is compile_template
+    made = AnsibleEnvironment.__init__
+
+    def folding(self, *given, **options):
+        made(self, *given, **options)
+        self.optimized = True
+
+    monkeypatch.setattr(AnsibleEnvironment, "__init__", folding)
+    begin()
+    assert AnsibleEnvironment.compile is compile_template
+
+
+def test_what_a_plugin_compiles_in_its_own_way_is_left_alone(begin):
+    class Own(AnsibleEnvironment):
+        pass
+
+    _, compiled = begin()
+    for _ in range(2):
+        for environment in (AnsibleEnvironment(), Own()):
+            environment.from_string("{{ 1 + 1 }}")
+            environment.compile_expression("1 + 2")
+        assert "yield" in AnsibleEnvironment().compile("{{ 1 + 1 }}", raw=True)
+    assert len(compiled) == 6
+    for _ in range(2):
+        with pytest.raises(TemplateSyntaxError):
+            AnsibleEnvironment().compile_expression("1 +")
+        AnsibleEnvironment().compile(nodes.Template([], lineno=1))
+
+
+@pytest.mark.parametrize("which", [".", "templates", "templates/*"])
+def test_what_another_account_may_change_is_neither_read_nor_written(project, begin, which):
+    templates, _ = begin()
+    answers(project)
+    templates.keep()
+    (folder,) = (project / "state").glob(which) if which != "." else [project / "state"]
+    folder.chmod(0o770)
+    before = kept(project)
+    templates, compiled = begin()
+    assert answers(project, "{{ number * 7 }}") and len(compiled) > 2
+    templates.keep()
+    assert kept(project) == before
+
+
+def test_a_change_of_a_filter_is_another_version(project, begin):
+    templates, _ = begin()
+    answers(project)
+    templates.keep()
+    (project / "filter_plugins").mkdir()
+    (project / "filter_plugins/mine.py").touch()
+    _, compiled = begin()
+    assert answers(project) and compiled
+
+
+def test_a_full_disk_stops_nothing(project, begin):
+    templates, _ = begin()
+    Path(constants.DEFAULT_LOCAL_TMP).chmod(0o500)
+    os.rmdir(constants.DEFAULT_LOCAL_TMP)
+    assert answers(project)
+    templates.keep()
+    assert not kept(project)
