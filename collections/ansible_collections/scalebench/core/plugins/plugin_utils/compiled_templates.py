@@ -32,7 +32,7 @@ from jinja2.environment import TemplateExpression
 __all__ = ["CompiledTemplates"]
 
 # What users write elsewhere may have secrets in it, and stays where it is.
-_OURS = ("playbooks", "roles", "inventory/local", "inventory/this_machine")
+_OURS = ("playbooks", "roles", "molecule", "inventory/local", "inventory/this_machine")
 _ENCRYPTED = b"$ANSIBLE_VAULT"
 # Of the kind, the settings and the text.
 _Key = tuple[Any, ...]
