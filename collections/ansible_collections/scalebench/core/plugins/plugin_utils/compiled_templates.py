@@ -1,6 +1,6 @@
 """Templates and conditions of this project's playbooks, compiled once and kept.
 
-Ansible compiles each of them again for every task and node, in processes that forget it: a fifth of
+Ansible compiles each of them again for every task and node, in processes that forget it, a fifth of
 the CPU time that a bench.yml costs the controller. As Ansible has Jinja fold no constants, what is
 compiled depends on the text, on settings, on how filters are declared and on versions alone.
 """
@@ -13,6 +13,7 @@ import importlib
 import io
 import marshal
 import os
+import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -44,8 +45,8 @@ class CompiledTemplates:
     def __init__(self, state: Path = PROJECT / ".state") -> None:
         self._kept = private_folder(state, "templates", "filter_plugins")
         self._compiled: dict[_Key, CodeType | bytes] = {}
-        # Jinja compiles the tree of an expression, which has no text any more.
-        self._expression: tuple[_Key, str] | None = None
+        # What a thread compiles: Jinja is given the tree of an expression, which has no text.
+        self._expression = threading.local()
 
     def use(self) -> None:
         """Have Ansible compile only what is not known.
@@ -85,7 +86,7 @@ class CompiledTemplates:
         compile_expression = ansibles.environment.compile_expression
 
         def template(environment: Any, source: Any, *rest: Any, **options: Any) -> CodeType:
-            expression, self._expression = self._expression, None
+            expression = vars(self._expression).pop("of", None)
             if rest or options or type(environment) is not ansibles.environment:
                 return compile_template(environment, source, *rest, **options)
             if not isinstance(source, str):
@@ -109,11 +110,11 @@ class CompiledTemplates:
                 variables = environment.make_globals(None)
                 made = environment.template_class.from_code(environment, code, variables, None)
                 return TemplateExpression(made, undefined_to_none)
-            self._expression = (key, source)
+            self._expression.of = (key, source)
             try:
                 return compile_expression(environment, source, undefined_to_none)
             finally:
-                self._expression = None
+                vars(self._expression).clear()
 
         ansibles.environment.compile = template
         ansibles.environment.compile_expression = expression
@@ -125,10 +126,12 @@ class CompiledTemplates:
         return code
 
     def _add(self, key: _Key, source: str, code: CodeType, ansibles: _Ansibles) -> None:
-        """Keep it in this process and, of this project's own, in a file of this process."""
-        self._compiled[key] = code
+        """Keep what is this project's own, in this process and in a file of this process."""
         origin = ansibles.origin(source)
-        if self._kept and origin.startswith(tuple(f"{PROJECT / ours}/" for ours in _OURS)):
+        if not origin.startswith(tuple(f"{PROJECT / ours}/" for ours in _OURS)):
+            return
+        self._compiled[key] = code
+        if self._kept:
             with contextlib.suppress(OSError):
                 _of_this_run().mkdir(0o700, exist_ok=True)
                 with (_of_this_run() / str(os.getpid())).open("ab") as file:
