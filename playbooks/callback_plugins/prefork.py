@@ -52,8 +52,9 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_start(self, playbook):
         """Load all filters and tests, by one of each, and what was compiled earlier."""
         gc.set_threshold(100_000)
-        self._templates = CompiledTemplates()
-        self._templates.use()
+        if not self._templates:
+            self._templates = CompiledTemplates()
+            self._templates.use()
         filter_loader.get("ansible.builtin.default")
         test_loader.get("ansible.builtin.defined")
 

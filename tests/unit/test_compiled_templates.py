@@ -10,6 +10,7 @@ import pytest
 from ansible import constants
 from ansible._internal._datatag._tags import Origin, VaultedValue
 from ansible._internal._templating._jinja_bits import AnsibleEnvironment
+from ansible._internal._templating._jinja_plugins import JinjaPluginIntercept
 from ansible.errors import AnsibleError
 from ansible.template import Templar, trust_as_template
 from ansible_collections.scalebench.core.plugins.plugin_utils import (
@@ -19,7 +20,8 @@ from ansible_collections.scalebench.core.plugins.plugin_utils import (
 from ansible_collections.scalebench.core.plugins.plugin_utils.compiled_templates import (
     CompiledTemplates,
 )
-from jinja2 import TemplateSyntaxError, environment, nodes
+from jinja2 import TemplateSyntaxError, environment, nodes, pass_context
+from jinja2.ext import Extension
 
 VARIABLES = {"word": "node1", "number": 3, "path": r"a\1b"}
 TEXTS = [
@@ -38,6 +40,7 @@ CONDITIONS = [
     "number == 3",
     r"path is search('\\\\1')",
     "word is defined and not number",
+    "unknown",
 ]
 WRONG = ["{{ word", "{{ word | no_such_filter }}", "{{ unknown }}", "{{ number / 0 }}"]
 
@@ -79,6 +82,10 @@ def begin(project, monkeypatch):
         return templates, counted
 
     return begun
+
+
+class Own(Extension):
+    """What a site may have in its Ansible configuration."""
 
 
 def of(file, text):
@@ -130,6 +137,7 @@ def test_what_was_compiled_once_gives_the_same_and_is_not_compiled_again(project
 
 
 def test_what_a_forked_process_compiles_is_kept(project, begin):
+    expected = answers(project)
     templates, _ = begin()
     forked = multiprocessing.get_context("fork").Process(target=answers, args=(project,))
     forked.start()
@@ -137,18 +145,67 @@ def test_what_a_forked_process_compiles_is_kept(project, begin):
     assert forked.exitcode == 0
     templates.keep()
     _, compiled = begin()
+    assert answers(project) == expected and not compiled
+
+
+def test_what_an_ended_process_did_not_write_to_the_end_costs_only_itself(project, begin):
+    expected = answers(project)
+    templates, _ = begin()
+    answers(project)
+    file, *others = Path(constants.DEFAULT_LOCAL_TMP, "templates").iterdir()
+    assert len(others) > 10
+    file.write_bytes(file.read_bytes()[:-5])
+    templates.keep()
+    _, compiled = begin()
+    assert answers(project) == expected and len(compiled) == 1
+
+
+def test_of_a_file_that_is_changed_or_gone_nothing_stays(project, begin):
+    (project / "roles/other.yml").touch()
+    for text in ("{{ word }}first", "{{ word }}second", None):
+        templates, _ = begin()
+        answers(project)
+        templar = Templar(variables=VARIABLES)
+        if text:
+            (project / "roles/other.yml").write_text(text)
+            assert templar.template(of(project / "roles/other.yml", text)).startswith("node1")
+        else:
+            (project / "roles/other.yml").unlink()
+            assert templar.template(of(project / "roles/main.yml", "{{ word }}third"))
+        templates.keep()
+        assert bool(text) == (str(text).encode() in kept(project))
+    assert b"first" not in kept(project) and b"second" not in kept(project)
+    _, compiled = begin()
     assert answers(project) and not compiled
 
 
-def test_the_end_of_what_an_ended_process_wrote_costs_only_itself(project, begin):
-    templates, _ = begin()
-    answers(project)
-    (file,) = Path(constants.DEFAULT_LOCAL_TMP, "templates").iterdir()
-    file.write_bytes(file.read_bytes()[:-5])
-    (file.parent / "other").write_bytes(b"")
-    templates.keep()
-    _, compiled = begin()
-    assert answers(project) and len(compiled) == 1
+@pytest.mark.parametrize("kind", ["filters", "tests"])
+def test_what_is_declared_otherwise_or_gone_is_compiled_anew(project, begin, monkeypatch, kind):
+    def plain(value):
+        return f"plain {value}"
+
+    @pass_context
+    def with_context(context, value):
+        return f"context {value}"
+
+    text = "{{ word | mine }}" if kind == "filters" else "{{ word is mine }}"
+    asked = of(project / "roles/main.yml", text)
+
+    def answer(found):
+        monkeypatch.setattr(JinjaPluginIntercept, "__getitem__", lambda self, name: found[name])
+        templates, compiled = begin()
+        try:
+            return Templar(variables=VARIABLES).template(asked), len(compiled)
+        except AnsibleError as error:
+            return str(error), len(compiled)
+        finally:
+            templates.keep()
+
+    assert answer({"mine": plain}) == ("plain node1", 1)
+    assert answer({"mine": plain}) == ("plain node1", 0)
+    assert answer({"mine": with_context}) == ("context node1", 1)
+    assert answer({"mine": with_context}) == ("context node1", 0)
+    assert answer({})[0].startswith("Syntax error in template: No ")
 
 
 @pytest.mark.parametrize("damage", [lambda all_of: all_of[:-1], lambda all_of: all_of[:-1] + b"?"])
@@ -167,15 +224,14 @@ def test_a_file_that_is_not_whole_is_not_read_and_written_anew(project, begin, d
 
 def test_nothing_is_kept_that_could_be_a_secret(project, begin):
     (project / "roles/vault.yml").write_text("$ANSIBLE_VAULT;1.1;AES256\n00\n")
-    (project / "inventory").mkdir()
-    (project / "roles_of_others").mkdir()
-    for name in ("inventory/hosts.yml", "roles_of_others/main.yml"):
+    elsewhere = ("inventory/hosts.yml", "roles_of_others/main.yml", "playbooks/group_vars/all.yml")
+    for name in elsewhere:
+        (project / name).parent.mkdir(parents=True)
         (project / name).touch()
     templates, _ = begin()
     templar = Templar(variables=VARIABLES)
     secrets = [
-        of(project / "inventory/hosts.yml", "{{ word }}secret"),
-        of(project / "roles_of_others/main.yml", "{{ word }}secret"),
+        *(of(project / name, "{{ word }}secret") for name in elsewhere),
         of(project / "roles/vault.yml", "{{ word }}secret2"),
         of(project / "roles/lost.yml", "{{ word }}secret3"),
         VaultedValue(ciphertext="x").tag(of(project / "roles/main.yml", "{{ word }}secret4")),
@@ -183,6 +239,8 @@ def test_nothing_is_kept_that_could_be_a_secret(project, begin):
         of(project / "roles/main.yml", "{{ word }}open"),
     ]
     assert all(templar.template(one).startswith("node1") for one in secrets)
+    (written,) = Path(constants.DEFAULT_LOCAL_TMP, "templates").iterdir()
+    assert b"secret" not in written.read_bytes()
     templates.keep()
     assert b"open" in kept(project) and b"secret" not in kept(project)
 
@@ -204,25 +262,36 @@ def test_another_version_of_ansible_core_compiles_as_it_does(project, begin, mon
         made(self, *given, **options)
         self.optimized = True
 
-    monkeypatch.setattr(AnsibleEnvironment, "__init__", folding)
+    with monkeypatch.context() as other:
+        other.setattr(AnsibleEnvironment, "__init__", folding)
+        begin()
+        assert AnsibleEnvironment.compile is compile_template
+
+    def extended(self, *given, **options):
+        made(self, *given, **options)
+        self.add_extension(Own)
+
+    monkeypatch.setattr(AnsibleEnvironment, "__init__", extended)
     begin()
     assert AnsibleEnvironment.compile is compile_template
 
 
 def test_what_a_plugin_compiles_in_its_own_way_is_left_alone(project, begin):
-    class Own(AnsibleEnvironment):
+    class Derived(AnsibleEnvironment):
         pass
 
+    changed = AnsibleEnvironment()
+    changed.intercepted_binops = frozenset({"+"})
     _, compiled = begin()
     for _ in range(2):
-        for one in (AnsibleEnvironment(), Own()):
+        for one in (AnsibleEnvironment(), Derived(), changed):
             one.from_string(of(project / "roles/main.yml", "{{ 1 + 1 }}"))
             one.compile_expression(of(project / "roles/main.yml", "1 + 2"))
         assert "yield" in AnsibleEnvironment().compile("{{ 1 + 1 }}", raw=True)
-    assert len(compiled) == 6
+    assert len(compiled) == 10
     for _ in range(2):
         with pytest.raises(TemplateSyntaxError):
-            AnsibleEnvironment().compile_expression("1 +")
+            AnsibleEnvironment().compile_expression(of(project / "roles/main.yml", "1 +"))
         AnsibleEnvironment().compile(nodes.Template([], lineno=1))
 
 
@@ -249,6 +318,7 @@ def test_threads_that_compile_at_once_do_not_mix_their_conditions(project, begin
 
 @pytest.mark.parametrize("which", [".", "templates", "templates/*"])
 def test_what_another_account_may_change_is_neither_read_nor_written(project, begin, which):
+    expected = answers(project)
     templates, _ = begin()
     answers(project)
     templates.keep()
@@ -256,9 +326,34 @@ def test_what_another_account_may_change_is_neither_read_nor_written(project, be
     folder.chmod(0o770)
     before = kept(project)
     templates, compiled = begin()
-    assert answers(project, "{{ number * 7 }}") and len(compiled) > 2
+    assert answers(project) == expected and len(compiled) > 2
+    (project / "roles/main.yml").write_text("# changed\n")
     templates.keep()
     assert kept(project) == before
+
+
+def test_in_a_checkout_of_another_account_nothing_is_made(project, begin, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    templates, compiled = begin()
+    answers(project)
+    compiled.clear()
+    assert answers(project) and not compiled
+    templates.keep()
+    assert not (project / "state").exists()
+
+
+@pytest.mark.parametrize("broken", ["filter_plugins/.#mine.py", "state"])
+def test_where_nothing_can_be_kept_all_is_compiled(project, begin, broken):
+    expected = answers(project)
+    (project / "filter_plugins").mkdir()
+    if broken == "state":
+        (project / broken).touch()
+    else:
+        (project / broken).symlink_to("nowhere")
+    for _ in range(2):
+        templates, compiled = begin()
+        assert answers(project) == expected and compiled
+        templates.keep()
 
 
 def test_a_change_of_a_filter_is_another_version(project, begin):
@@ -271,10 +366,10 @@ def test_a_change_of_a_filter_is_another_version(project, begin):
     assert answers(project) and compiled
 
 
-def test_a_full_disk_stops_nothing(project, begin):
+def test_a_folder_that_cannot_be_written_stops_nothing(project, begin):
+    expected = answers(project)
     templates, _ = begin()
-    Path(constants.DEFAULT_LOCAL_TMP).chmod(0o500)
     os.rmdir(constants.DEFAULT_LOCAL_TMP)
-    assert answers(project)
+    assert answers(project) == expected
     templates.keep()
     assert not kept(project)

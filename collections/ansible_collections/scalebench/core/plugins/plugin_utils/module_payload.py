@@ -169,13 +169,17 @@ def private_folder(state: Path, kind: str, *sources: str) -> Path | None:
 
     :param sources: folders of the project.
     """
-    kept = state / kind / _key(sources)
-    for folder in (state, kept.parent, kept):
-        with contextlib.suppress(FileNotFoundError):
-            found = folder.lstat()
-            shared = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-            if found.st_uid != os.geteuid() or shared:
-                return None
+    try:
+        kept = state / kind / _key(sources)
+        for folder in (state, kept.parent, kept):
+            with contextlib.suppress(FileNotFoundError):
+                found = folder.lstat()
+                shared = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+                if found.st_uid != os.geteuid() or shared:
+                    return None
+    except OSError:
+        # Such as the link that an editor leaves beside a file.
+        return None
     return kept
 
 
