@@ -135,6 +135,7 @@ OTHER_WRITERS = {
     "archive_reading.py": "below a folder that is renamed once all of it is synced",
     "archive_writing.py": "piece by piece, then durable.replace",
     "campaign_files.py": "the link and the rename of a record that is set aside, then durable.sync",
+    "compiled_templates.py": "what a process compiled, with its digest, until the playbook's end",
     "module_payload.py": "payloads of modules, linked or copied once they are synced",
     "run_watch.py": "a mark that lasts as long as a wave",
     "side_by_side.py": "a pipe",

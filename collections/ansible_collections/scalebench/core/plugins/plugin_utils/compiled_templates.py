@@ -19,7 +19,8 @@ from types import CodeType
 from typing import Any
 
 from ansible import constants
-from ansible_collections.scalebench.core.plugins.module_utils.node import durable
+from ansible.errors import AnsibleActionFail
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import write_only
 from ansible_collections.scalebench.core.plugins.plugin_utils.module_payload import (
     make_kept,
     private_folder,
@@ -74,7 +75,7 @@ class CompiledTemplates:
 
     def keep(self) -> None:
         """Keep what this playbook has compiled of this project's own, for this account alone."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, AnsibleActionFail):
             new = [entry for path in _of_this_run().iterdir() for entry in _whole(path)]
             if not new or not self._kept:
                 return
@@ -83,12 +84,7 @@ class CompiledTemplates:
             for origin, stamp, key, entry in new:
                 if stamp == _stamp(origin):
                     files.setdefault(origin, (stamp, {}))[1][key] = entry
-            part = self._kept / f"part-{os.getpid()}"
-            try:
-                part.write_bytes(_sealed(files))
-                durable.replace(part, self._kept / "compiled")
-            finally:
-                part.unlink(missing_ok=True)
+            write_only({self._kept / "compiled": _sealed(files)}, [], False, False)
             remove_old(self._kept)
 
     def _replace(self, ansibles: _Ansibles) -> None:
