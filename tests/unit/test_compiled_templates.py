@@ -332,6 +332,19 @@ def test_what_another_account_may_change_is_neither_read_nor_written(project, be
     assert kept(project) == before
 
 
+def test_the_state_folder_is_made_for_this_account_alone_whatever_its_umask(project, begin):
+    before = os.umask(0o002)
+    try:
+        for _ in range(2):
+            templates, compiled = begin()
+            (project / "state").mkdir(exist_ok=True)
+            answers(project)
+            templates.keep()
+    finally:
+        os.umask(before)
+    assert not compiled
+
+
 def test_in_a_checkout_of_another_account_nothing_is_made(project, begin, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     templates, compiled = begin()

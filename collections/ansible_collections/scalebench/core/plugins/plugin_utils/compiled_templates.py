@@ -69,6 +69,9 @@ class CompiledTemplates:
         with contextlib.suppress(ImportError, AttributeError):
             ansibles = _Ansibles()
             if self._kept:
+                # Before another makes it with this account's umask, which may let a group write.
+                with contextlib.suppress(OSError):
+                    self._kept.parent.parent.mkdir(0o755)
                 for _, entries in _read(self._kept).values():
                     self._compiled.update(entries)
             self._replace(ansibles)
