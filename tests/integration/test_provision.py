@@ -55,7 +55,7 @@ def test_a_second_run_changes_nothing(cluster):
     assert set(again.stats["ok"]) >= set(NODES)
     # Each costs the controller some 0.03 s of CPU time a node, whatever it does.
     assert again.stats["ok"]["node4"] + again.stats["skipped"]["node4"] <= 4
-    # Nor does it compile a template that an earlier run has compiled.
+    # What is compiled of templates is kept for the next run.
     compiled = [path.read_bytes() for path in ROOT.glob(".state/templates/*/compiled")]
     assert any(b"scalebench_work_dir" in templates for templates in compiled)
 

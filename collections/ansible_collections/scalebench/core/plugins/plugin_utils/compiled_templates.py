@@ -69,9 +69,10 @@ class CompiledTemplates:
         with contextlib.suppress(ImportError, AttributeError):
             ansibles = _Ansibles()
             if self._kept:
-                # Before another makes it with this account's umask, which may let a group write.
+                # Before others make the state folder with a umask that may let a group write.
                 with contextlib.suppress(OSError):
-                    self._kept.parent.parent.mkdir(0o755)
+                    make_kept(self._kept)
+                    os.utime(self._kept)
                 for _, entries in _read(self._kept).values():
                     self._compiled.update(entries)
             self._replace(ansibles)
@@ -82,7 +83,6 @@ class CompiledTemplates:
             new = [entry for path in _of_this_run().iterdir() for entry in _whole(path)]
             if not new or not self._kept:
                 return
-            make_kept(self._kept)
             files = _read(self._kept)
             for origin, stamp, key, entry in new:
                 if stamp == _stamp(origin):
@@ -266,7 +266,5 @@ def _whole(path: Path) -> list[Any]:
 def _read(kept: Path) -> dict[str, _File]:
     """Return what was kept of files that are as they were."""
     for files in _whole(kept / "compiled"):
-        with contextlib.suppress(OSError):
-            os.utime(kept)
         return {origin: file for origin, file in files.items() if file[0] == _stamp(origin)}
     return {}
