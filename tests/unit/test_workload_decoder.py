@@ -147,6 +147,28 @@ def test_a_line_counts_units():
     assert line.seconds == [1.0, 2.0]
 
 
+# The rates of a linear layer of the same size, the best of three, and of the peak that is measured.
+RATES = """
+import time, torch
+from common.pytorch_peak import SIDE, measured_peak
+one, two = (torch.randn(SIDE, SIDE).to(torch.bfloat16) for _ in range(2))
+seconds = []
+for _ in range(3):
+    begin = time.perf_counter()
+    torch.nn.functional.linear(one, two)
+    seconds.append(time.perf_counter() - begin)
+print(2 * SIDE**3 / min(seconds), measured_peak(torch.bfloat16))
+"""
+
+
+def test_no_layer_computes_faster_than_the_peak():
+    """A CPU without instructions for bf16 multiplies some layouts ten times slower than others."""
+    ended = fork("-c", RATES)
+    assert ended.returncode == 0, ended.stderr
+    layer, peak = map(float, ended.stdout.split())
+    assert peak > 0.5 * layer
+
+
 def test_the_peaks_of_gpus_are_those_of_the_report():
     """The nodes do not have the collection, and its table not PyTorch."""
     names = (

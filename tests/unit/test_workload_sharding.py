@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from torch_trainers import FOLDER, fork, losses
 
-SHORT = ("--warmup=1", "--iterations=2", "--device=cpu", "--sequence-length=32")
+SHORT = ("--warmup=1", "--iterations=2", "--device=cpu", "--sequence-length=8")
 # The trainer itself, and beside it the formats of every module's weights and results, in the
 # forward pass, and of what the optimiser has.
 WATCHED = """
