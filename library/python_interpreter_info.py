@@ -24,6 +24,14 @@ options:
     type: list
     elements: str
     default: []
+  environment:
+    description: Folder of a virtual environment, there or not, whose packages are looked at.
+    type: path
+  requirements:
+    description: What is to be installed into it, as pip takes it.
+    type: list
+    elements: str
+    default: []
 attributes:
   check_mode:
     support: full
@@ -53,6 +61,12 @@ platform:
   type: str
   returned: always
   sample: linux-x86_64-glibc2.36
+filled:
+  description:
+    - A digest of C(requirements) and of the packages in C(environment); null without an interpreter.
+    - C(is_filled) is whether the file C(filled) in the environment has the same.
+  type: str
+  returned: if C(environment) is given
 reason:
   description: The machines or versions needed, and why each interpreter tried is unsuitable.
   type: str
@@ -60,10 +74,13 @@ reason:
   sample: "needs Python 3.7 (looked at python3.7 on the PATH: not there)"
 """
 
+import contextlib
 import platform
+from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters import (
+    filled,
     find,
     platform_tag,
     wrong_machine,
@@ -76,10 +93,18 @@ def main() -> None:
         argument_spec={
             "versions": {"type": "list", "elements": "str", "required": True},
             "machines": {"type": "list", "elements": "str", "default": []},
+            "environment": {"type": "path"},
+            "requirements": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
     )
     facts = {"changed": False, "platform": platform_tag()}
+    environment = module.params["environment"]
+    if environment:
+        digest, recorded = filled(environment, module.params["requirements"]), None
+        with contextlib.suppress(OSError, ValueError):
+            recorded = Path(environment, "filled").read_text(encoding="ascii").strip()
+        facts.update(filled=digest, is_filled=digest is not None and digest == recorded)
     reason = wrong_machine(module.params["machines"], platform.machine())
     if reason:
         module.exit_json(**facts, path=None, reason=reason)

@@ -1,8 +1,10 @@
 """TensorFlow and Horovod: installed by provision.yml, run by bench.yml."""
 
+import shutil
+
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.logs import read
-from local_nodes import ROOT, failures, places_of_ranks
+from local_nodes import ROOT, events, failures, places_of_ranks
 
 # A package with its own build backend, so that building it needs no other package.
 PROJECT = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
@@ -65,6 +67,13 @@ def test_one_node_builds_for_those_like_it(cluster, tmp_path):
     )
     again = cluster.run(*provision, **own)
     assert sum(again.stats["changed"].values()) == 0, failures(again)
+    # Nothing that pip would have to look for, and then something.
+    assert not list(events(again, "ansible.builtin.pip"))
+    (package,) = tmp_path.glob("venvs/node2/pytorch/lib/python3*/site-packages/wheel-*.dist-info")
+    shutil.rmtree(package)
+    repaired = cluster.run(*provision, **own)
+    assert list(repaired.stats["changed"]) == ["node2"], failures(repaired)
+    assert package.is_dir()
 
 
 def test_horovod_trains_over_nodes_and_a_missing_python_stops_nothing(

@@ -388,6 +388,20 @@ def test_an_interpreter_is_found_or_what_was_looked_at(run):
     assert elsewhere["reason"].endswith(f"(this one is {here})")
 
 
+def test_an_environment_is_filled_if_it_is_as_it_was_recorded(run, tmp_path):
+    given = {"versions": ["9.9"], "environment": str(tmp_path / "venv"), "requirements": ["a==1"]}
+    found = run(python_interpreter_info, **given)
+    assert (found["filled"], found["is_filled"]) == (None, False)
+    (tmp_path / "venv/bin").mkdir(parents=True)
+    (tmp_path / "venv/bin/python").symlink_to(sys.executable)
+    (tmp_path / "venv/filled").write_bytes(b"\xff")
+    found = run(python_interpreter_info, **given)
+    assert found["filled"] and not found["is_filled"]
+    (tmp_path / "venv/filled").write_text(found["filled"] + "\n")
+    assert run(python_interpreter_info, **given)["is_filled"]
+    assert not run(python_interpreter_info, **{**given, "requirements": ["a==2"]})["is_filled"]
+
+
 def test_only_a_check_takes_an_interpreter_whose_ensurepip_may_come_before(
     run, tmp_path, monkeypatch
 ):

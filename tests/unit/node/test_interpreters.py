@@ -7,6 +7,7 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters import (
     _prefixes,
     environment_facts,
+    filled,
     nccl_version,
     packages,
     platform_tag,
@@ -111,3 +112,24 @@ def test_a_missing_interpreter_has_no_packages(tmp_path):
 def test_the_systems_interpreter_looks_below_usr_local_first(program, prefixes, monkeypatch):
     monkeypatch.setattr("os.path.realpath", str)
     assert _prefixes(program, {}) == prefixes
+
+
+def test_what_fills_an_environment_changes_with_each_package_and_what_was_asked_for(tmp_path):
+    asked = ["torch==2.9.1", "pillow==12.0.0"]
+    assert filled(str(tmp_path), asked) is None
+    python = environment(tmp_path)
+    python.symlink_to(sys.executable)
+    site = tmp_path / "lib/python3.11/site-packages"
+    dependency = site / "sympy-1.14.0.dist-info"
+    for folder in (site / "torch-2.9.1+cpu.dist-info", dependency, site / "torch"):
+        folder.mkdir(parents=True)
+    before = filled(str(tmp_path), asked)
+    assert before == filled(str(tmp_path), reversed(asked))
+    assert before != filled(str(tmp_path), asked[:1])
+    dependency.rename(site / "sympy-1.13.0.dist-info")
+    changed = filled(str(tmp_path), asked)
+    (site / "sympy-1.13.0.dist-info").rmdir()
+    assert len({before, changed, filled(str(tmp_path), asked)}) == 3
+    python.unlink()
+    python.symlink_to(tmp_path / "removed")
+    assert filled(str(tmp_path), asked) is None

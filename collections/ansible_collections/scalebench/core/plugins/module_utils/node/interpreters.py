@@ -7,6 +7,8 @@ the names in site-packages, ten times faster than by starting the interpreter.
 from __future__ import annotations
 
 import glob
+import hashlib
+import json
 import os
 import re
 import shutil
@@ -17,6 +19,7 @@ from .programs import run_program
 
 __all__ = [
     "environment_facts",
+    "filled",
     "find",
     "nccl_version",
     "packages",
@@ -76,6 +79,21 @@ def why_not(python: str) -> Optional[str]:
         if os.access(python, os.X_OK):
             return None
         return "it is not executable" if os.path.exists(python) else "there is no such file"
+
+
+def filled(environment: str, requirements: Iterable[str]) -> Optional[str]:
+    """Return a digest of what was to be installed into a virtual environment and of what is there.
+
+    It changes with every package that is removed or has another version, whoever asked for it. None
+    of an environment without an interpreter that can be started.
+
+    :param environment: its folder.
+    :param requirements: as pip takes them.
+    """
+    if not os.access(f"{environment}/bin/python", os.X_OK):
+        return None
+    state = [sorted(requirements), sorted(_names(environment, "3*"))]
+    return hashlib.sha256(json.dumps(state).encode()).hexdigest()
 
 
 def platform_tag() -> str:
