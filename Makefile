@@ -22,8 +22,9 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 # Ansible ends without a locale of UTF-8; that of a login by ssh need not be on this machine.
 export LC_ALL := C.UTF-8
-# Hundreds of processes import the same files; images of Python set it to keep a layer small.
-unexport PYTHONDONTWRITEBYTECODE
+# Images of Python set both. Hundreds of processes import the same files, and a program that comes by the standard input,
+# as a module of Ansible, is read byte by byte where that is not buffered.
+unexport PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED
 # Those of another project stand over ansible.cfg and over what .venv has.
 unexport ANSIBLE_ACTION_PLUGINS ANSIBLE_CALLBACK_PLUGINS ANSIBLE_COLLECTIONS_PATH ANSIBLE_FILTER_PLUGINS
 unexport ANSIBLE_LIBRARY ANSIBLE_LOOKUP_PLUGINS ANSIBLE_ROLES_PATH PYTHONPATH

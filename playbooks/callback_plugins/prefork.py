@@ -25,6 +25,7 @@ description:
 """
 
 import gc
+import os
 
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.callback import CallbackBase
@@ -52,6 +53,9 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_start(self, playbook):
         """Load all filters and tests, by one of each, and what was compiled earlier."""
         gc.set_threshold(100_000)
+        # Images of Python set it. Each module on localhost would be read byte by byte, which takes
+        # more CPU time than the rest of a short one; trainers have it from their launcher.
+        os.environ.pop("PYTHONUNBUFFERED", None)
         if not self._templates:
             self._templates = CompiledTemplates()
             self._templates.use()

@@ -84,7 +84,7 @@ def test_the_loss_of_real_text_falls_below_that_of_the_bytes_frequencies(cluster
         benchmark="llama",
         text=True,
         topology="1n1g",
-        batch_size_per_device=8,
+        batch_size_per_device=4,
         sequence_length=32,
         iterations=129,
     )

@@ -122,6 +122,15 @@ def test_what_one_playbook_built_the_next_one_sends(payload, tmp_path, monkeypat
     assert "using cached module" in said and "Creating module" not in said
 
 
+def test_a_module_on_this_machine_is_not_read_byte_by_byte(tmp_path, monkeypatch):
+    given = {"PYTHONUNBUFFERED": "1", "SCALEBENCH_BESIDE": "it", "ANSIBLE_VERBOSITY": "1"}
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    said = run(tmp_path, "ansible.builtin.command: env\n      environment").stdout
+    assert "SCALEBENCH_BESIDE=it" in said
+    assert "PYTHONUNBUFFERED" not in said
+
+
 def test_python_takes_the_bytecode(payload, tmp_path):
     broken = {**payload, **dict.fromkeys(sources(payload), b"this is no Python")}
     read = "ansible/module_utils/_internal/_ansiballz/_loader.py"
