@@ -62,10 +62,12 @@ platform:
   returned: always
   sample: linux-x86_64-glibc2.36
 filled:
-  description:
-    - A digest of C(requirements) and of the packages in C(environment); null without an interpreter.
-    - C(is_filled) is whether the file C(filled) in the environment has the same.
+  description: A digest of C(requirements) and the packages in C(environment); null without Python.
   type: str
+  returned: if C(environment) is given
+is_filled:
+  description: Whether the file C(filled) in the environment has this digest.
+  type: bool
   returned: if C(environment) is given
 reason:
   description: The machines or versions needed, and why each interpreter tried is unsuitable.
