@@ -130,6 +130,9 @@ def test_what_fills_an_environment_changes_with_each_package_and_what_was_asked_
     changed = filled(str(tmp_path), asked)
     (site / "sympy-1.13.0.dist-info").rmdir()
     assert len({before, changed, filled(str(tmp_path), asked)}) == 3
+    (tmp_path / "unavailable").write_text("needs Python 3.7 (looked at it)\n")
+    assert filled(str(tmp_path), asked) is None
+    (tmp_path / "unavailable").unlink()
     python.unlink()
     python.symlink_to(tmp_path / "removed")
     assert filled(str(tmp_path), asked) is None

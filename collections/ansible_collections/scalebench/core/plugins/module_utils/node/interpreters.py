@@ -85,12 +85,12 @@ def filled(environment: str, requirements: Iterable[str]) -> Optional[str]:
     """Return a digest of what was to be installed into a virtual environment and of what is there.
 
     It changes with every package that is removed or has another version, whoever asked for it. None
-    of an environment without an interpreter that can be started.
+    of an environment that cannot be used, as ``why_not`` says.
 
     :param environment: its folder.
     :param requirements: as pip takes them.
     """
-    if not os.access(f"{environment}/bin/python", os.X_OK):
+    if why_not(f"{environment}/bin/python") is not None:
         return None
     state = [sorted(requirements), sorted(_names(environment, "3*"))]
     return hashlib.sha256(json.dumps(state).encode()).hexdigest()
