@@ -62,7 +62,7 @@ platform:
   returned: always
   sample: linux-x86_64-glibc2.36
 filled:
-  description: A digest of C(requirements) and the packages in C(environment); null if it is unusable.
+  description: A digest of C(requirements) and the packages in C(environment), or null.
   type: str
   returned: if C(environment) is given
 is_filled:

@@ -53,8 +53,8 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_start(self, playbook):
         """Load all filters and tests, by one of each, and what was compiled earlier."""
         gc.set_threshold(100_000)
-        # Images of Python set it. Each module on localhost would be read byte by byte, which takes
-        # more CPU time than the rest of a short one; trainers have it from their launcher.
+        # Images of Python set it. A module that comes by pipelining without ssh would be read byte
+        # by byte, twice the CPU time of the rest; trainers have it from their launcher.
         os.environ.pop("PYTHONUNBUFFERED", None)
         if not self._templates:
             self._templates = CompiledTemplates()

@@ -63,6 +63,7 @@ def test_a_package_in_no_index_makes_its_cells_unavailable(cluster, tmp_path):
             framework_pip_arguments=f"--no-index --find-links {tmp_path}",
         )  # fmt: skip
         assert provisioned.rc == 0, failures(provisioned)
+    assert not (tmp_path / "venvs/oneflow/filled").exists()
     done = cluster.bench(**own, **SHORT, campaign="no-index")
     records = cluster.records("no-index").values()
     assert {record["ending"] for record in records} == {"unavailable"}, failures(done)

@@ -9,7 +9,7 @@ import torch
 
 SIDE = 1024  # of the square matrices: 2 * SIDE ** 3 operations
 WINDOWS, WINDOW = 3, 0.1  # s; with the first product, which is not counted, less than a second
-MEASURED = f"matrix product of {SIDE} x {SIDE}, measured in this run"
+MEASURED = f"product with a transposed matrix of {SIDE} x {SIDE}, measured in this run"
 # Dense TFLOP/s at the boost clock, fp32 without tensor cores: as module_utils/models/flops.py has
 # them, which the nodes do not have (a test holds the two equal).
 V100, DENSE = "NVIDIA V100 data sheet, January 2020", "data sheet, dense"

@@ -115,24 +115,44 @@ def test_the_systems_interpreter_looks_below_usr_local_first(program, prefixes, 
 
 
 def test_what_fills_an_environment_changes_with_each_package_and_what_was_asked_for(tmp_path):
+    folder = tmp_path / "venvs[1]"
+    folder.mkdir()
     asked = ["torch==2.9.1", "pillow==12.0.0"]
-    assert filled(str(tmp_path), asked) is None
-    python = environment(tmp_path)
+    assert filled(str(folder), asked) is None
+    python = environment(folder)
     python.symlink_to(sys.executable)
-    site = tmp_path / "lib/python3.11/site-packages"
-    dependency = site / "sympy-1.14.0.dist-info"
-    for folder in (site / "torch-2.9.1+cpu.dist-info", dependency, site / "torch"):
-        folder.mkdir(parents=True)
-    before = filled(str(tmp_path), asked)
-    assert before == filled(str(tmp_path), reversed(asked))
-    assert before != filled(str(tmp_path), asked[:1])
-    dependency.rename(site / "sympy-1.13.0.dist-info")
-    changed = filled(str(tmp_path), asked)
-    (site / "sympy-1.13.0.dist-info").rmdir()
-    assert len({before, changed, filled(str(tmp_path), asked)}) == 3
-    (tmp_path / "unavailable").write_text("needs Python 3.7 (looked at it)\n")
-    assert filled(str(tmp_path), asked) is None
-    (tmp_path / "unavailable").unlink()
+    site = folder / "lib/python3.11/site-packages"
+    metadata = site / "sympy-1.14.0.dist-info/METADATA"
+    for path in (site / "torch-2.9.1+cpu.dist-info/METADATA", metadata, site / "old.egg-info"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("Name: one of them\n")
+    seen = [filled(str(folder), asked), filled(str(folder), asked[:1])]
+    assert seen[0] == filled(str(folder), reversed(asked))
+    metadata.write_text("")
+    seen.append(filled(str(folder), asked))
+    metadata.parent.rename(site / "sympy-1.13.0.dist-info")
+    seen.append(filled(str(folder), asked))
+    (site / "old.egg-info").unlink()
+    seen.append(filled(str(folder), asked))
     python.unlink()
+    python.symlink_to("/bin/sh")
+    seen.append(filled(str(folder), asked))
+    assert len({*seen}) == len(seen) and None not in seen
+
+
+@pytest.mark.parametrize("requirement", ["/srv/tiny", "tiny @ https://127.0.0.1/tiny", "tiny>=1"])
+def test_only_pip_looks_for_what_has_no_exact_version(tmp_path, requirement):
+    environment(tmp_path).symlink_to(sys.executable)
+    assert filled(str(tmp_path), ["wheel==0.45.1"]) is not None
+    assert filled(str(tmp_path), ["wheel==0.45.1", requirement]) is None
+
+
+def test_an_environment_that_cannot_be_used_is_not_filled(tmp_path):
+    python = environment(tmp_path)
     python.symlink_to(tmp_path / "removed")
-    assert filled(str(tmp_path), asked) is None
+    assert filled(str(tmp_path), []) is None
+    python.unlink()
+    python.symlink_to(sys.executable)
+    assert filled(str(tmp_path), []) is not None
+    (tmp_path / "unavailable").write_text("needs Python 3.7 (looked at it)\n")
+    assert filled(str(tmp_path), []) is None

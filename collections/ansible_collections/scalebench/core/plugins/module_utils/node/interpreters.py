@@ -84,16 +84,28 @@ def why_not(python: str) -> Optional[str]:
 def filled(environment: str, requirements: Iterable[str]) -> Optional[str]:
     """Return a digest of what was to be installed into a virtual environment and of what is there.
 
-    It changes with every package that is removed or has another version, whoever asked for it. None
-    of an environment that cannot be used, as ``why_not`` says.
+    It changes with every package that is removed, has another version or other metadata, whoever
+    asked for it, and with the interpreter. None of an environment that cannot be used, as
+    ``why_not`` says, and for a requirement of no exact version, which only pip can look for.
 
     :param environment: its folder.
     :param requirements: as pip takes them.
     """
-    if why_not(f"{environment}/bin/python") is not None:
+    wanted = sorted(requirements)
+    python = f"{environment}/bin/python"
+    if not all("==" in requirement for requirement in wanted) or why_not(python) is not None:
         return None
-    state = [sorted(requirements), sorted(_names(environment, "3*"))]
+    there = sorted([os.path.basename(path), _metadata(path)] for path in _infos(environment, "3*"))
+    state = [wanted, os.path.realpath(python), there]
     return hashlib.sha256(json.dumps(state).encode()).hexdigest()
+
+
+def _metadata(info: str) -> int:
+    """Return the bytes of a package's metadata; 0 where pip takes the package for absent."""
+    for path in (f"{info}/METADATA", f"{info}/PKG-INFO", info):
+        if os.path.isfile(path):
+            return os.path.getsize(path)
+    return 0
 
 
 def platform_tag() -> str:
@@ -183,8 +195,11 @@ def _config(python: str) -> Dict[str, str]:
 
 
 def _names(prefix: str, version: str) -> List[str]:
-    paths = glob.glob(f"{prefix}/lib*/python{version}/*-packages/*-info")
-    return [os.path.basename(path) for path in paths]
+    return [os.path.basename(path) for path in _infos(prefix, version)]
+
+
+def _infos(prefix: str, version: str) -> List[str]:
+    return glob.glob(f"{glob.escape(prefix)}/lib*/python{version}/*-packages/*-info")
 
 
 def packages(names: Iterable[str]) -> Dict[str, str]:
